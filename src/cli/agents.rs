@@ -97,6 +97,8 @@ pub struct Events {
     pub ends: &'static [&'static str],
     /// When its turn was interrupted, or has failed: it reads nothing then.
     pub breaks: &'static [&'static str],
+    /// When it waits for its user's next prompt, however its turn has ended, or for an answer.
+    pub waits: &'static [&'static str],
     /// When its session has ended.
     pub closes: &'static [&'static str],
 }
@@ -110,6 +112,7 @@ impl Events {
         goes_on: &[],
         ends: &[],
         breaks: &[],
+        waits: &[],
         closes: &[],
     };
 }

@@ -83,8 +83,10 @@ fn answer_comment(env: &Env, folder: Value, id: u64, who: Value, reply: Value) -
 
 /// Return the comments in the project of FOLDER that are not closed, by their ids.
 ///
-/// That is a list of [ID TIME PATH PLACE KIND COMMENT STATE REPLIES TO NAMES SIDE LINE N WAS
-/// UNSURE LINES].  NAMES are those that the file had before.  PLACE is how it is recorded where it is.  SIDE is as for
+/// That is a list of [ID TIME PATH PLACE KIND COMMENT STATE REPLIES TO NAMES TOLD
+/// SIDE LINE N WAS UNSURE LINES].  NAMES are those that the file had before, and
+/// TOLD the addresses of those who were told it, "" if somebody was who is not
+/// known.  PLACE is how it is recorded where it is.  SIDE is as for
 /// `agent-q-diff-module-comment', or nil if it is about the whole file.  LINE is
 /// the first of its N lines, from 0, or nil if they are not there any more, and
 /// LINES is what they were.  UNSURE is non-nil if such lines are in several
@@ -141,8 +143,8 @@ impl<'a> Lines<'a> {
 /// TO is a list of their addresses, or nil for whichever asks first.  An address
 /// is the name of an agent, and, if it is only for one session, a second line with
 /// the agent's name for that.  COMMENTS is a list of the ids of the comments in it,
-/// which are sent when it is told.  It takes the place of a message that the same
-/// were not told yet.
+/// which are sent when it is told, unless they have changed since.  It takes the
+/// place of a message that the same were not told yet.
 #[defun]
 fn queue_message(
     env: &Env,
@@ -162,11 +164,11 @@ fn queue_message(
 
 /// Return the messages that agents of the project of FOLDER were not told yet.
 ///
-/// That is a list of [ID TIME TO MESSAGE COMMENTS IS-TOLD], the latest last.  TIME
-/// is when the review was finished, in seconds since 1970; IS-TOLD is non-nil if
-/// some agent was told.  The others are as for `agent-q-diff-module-queue-message',
-/// but that "" stands for any agent.  If all were told, return the last one, with
-/// nil as TO.
+/// That is a list of [ID TIME TO MESSAGE COMMENTS IS-TOLD TOLD], the latest last.
+/// TIME is when the review was finished, in seconds since 1970; IS-TOLD is non-nil
+/// if some agent was told, and TOLD is as in `agent-q-diff-module-comments'.  The
+/// others are as for `agent-q-diff-module-queue-message', but that "" stands for
+/// any agent.  If all were told, return the last one, with nil as TO.
 #[defun]
 fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -178,7 +180,7 @@ fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 
 /// Record that the messages IDS in the project of FOLDER were told to the address TO.
 ///
-/// If that is nil, they were told to all of their agents.
+/// If that is nil, they were told to all of their agents, whoever read them.
 #[defun]
 fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
     catching_panics(env, || {

@@ -1,7 +1,7 @@
 //! Recording a decision: what files hold is stored before they change, and what was decided is written down
 //! after that, at once.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::disk::Disk;
 use crate::error::ProjectError;
@@ -158,11 +158,11 @@ impl Project {
                     (git.head()?, Vec::from_iter(paths), HashSet::new()),
                 );
             }
-            let mut decided = Vec::new();
+            let mut recorded = Recorded::default();
             for note in notes {
-                record(ledger, &mut disk, tree, note, &mut decided)?;
+                record(ledger, &mut disk, tree, note, &mut recorded)?;
             }
-            Ok(decided)
+            Ok(recorded.decided)
         })
     }
 
@@ -191,13 +191,21 @@ impl Project {
     }
 }
 
-/// Records `note` in `ledger`; a decision is added to `decided`.
+/// What was recorded of some notes.
+#[derive(Default)]
+struct Recorded {
+    decided: Vec<Decided>,
+    /// What files held before something was taken out of them.
+    had: HashMap<Path, Version>,
+}
+
+/// Records `note` in `ledger`, and adds it to `recorded`.
 fn record(
     ledger: &mut Ledger,
     disk: &mut Disk,
     tree: &Tree,
     note: &Note,
-    decided: &mut Vec<Decided>,
+    recorded: &mut Recorded,
 ) -> Result<(), ProjectError> {
     for path in note.paths() {
         StoreError::check_path(path)?;
@@ -205,7 +213,8 @@ fn record(
     match note {
         Note::Left { path, now, holds } => {
             let left = version(disk, now, holds)?;
-            ledger.leave(path, left);
+            let had = ledger.leave(path, left);
+            recorded.had.extend(had.map(|had| (path.clone(), had)));
         }
         Note::Saved { path, .. } if tree.git().is_none() && is_outside(path) => {}
         Note::Saved {
@@ -237,8 +246,9 @@ fn record(
         } => {
             let (before, after) = (version(disk, path, before)?, version(disk, path, after)?);
             let working = disk.working(path)?;
-            ledger.decide_from(disk, path, (before, after), working)?;
-            decided.push((path.clone(), before, after));
+            let had = recorded.had.get(path).copied().unwrap_or(working);
+            ledger.decide_from(disk, path, (before, after), (had, working))?;
+            recorded.decided.push((path.clone(), before, after));
         }
         Note::Rejected(one, turns) => {
             let known = ledger.turns().iter();

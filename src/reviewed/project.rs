@@ -1,6 +1,6 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -14,8 +14,8 @@ use crate::disk::{
     said, stored,
 };
 use crate::error::ProjectError;
-use crate::files::{self, Committed, MAX_SIZE};
-use crate::git::{self, Entries, Git, GitError, Indexed};
+use crate::files::{self, MAX_SIZE};
+use crate::git::{self, Entries, Git, GitError};
 use crate::ledger::{Ledger, Moves, Pending};
 use crate::left_out::{self, LeftOut, Why};
 use crate::moved::Moved;
@@ -24,12 +24,12 @@ use crate::plain::{Plain, projects_folder};
 use crate::processes::{self, Processes};
 use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
-use crate::stage::staged;
-use crate::store::{Store, StoreError, now};
+use crate::store::{Store, now};
 use crate::tree::{Tree, git_top, record_of};
 use crate::version::Version;
 use crate::world::World;
 
+mod index;
 mod talk;
 
 pub use talk::Placed;
@@ -163,7 +163,7 @@ impl Project {
                     let (mut disk, not_text) = Disk::without_git(&tree, store, ledger, files)?;
                     for path in disk.dirty.clone() {
                         let working = disk.working(&path)?;
-                        ledger.decide(&mut disk, &path, working, working)?;
+                        ledger.decide(&mut disk, &path, working, (working, working))?;
                     }
                     ledger.look(&mut disk, Moves::Unknown)?;
                     disk.leave_out(ledger, [large, not_text].concat())?;
@@ -512,13 +512,23 @@ impl Project {
         self.note_begun(id)
     }
 
-    /// Returns the other working trees of the repository in whose record one of the turns `is_meant`.
-    pub fn others(&self, is_meant: impl Fn(&Turn) -> bool) -> Vec<Project> {
+    /// Returns the other working trees of the repository in which `agent` has worked in `session`, and those in
+    /// which something waits for an earlier session of it here, which has ended.
+    pub fn others(&self, agent: &str, session: &str) -> Vec<Project> {
+        let here = self.store.ledger().turns().iter();
+        let earlier: HashSet<&str> = here
+            .filter(|turn| turn.agent == agent && turn.session != session)
+            .map(|turn| turn.session.as_str())
+            .collect();
         let tops = self.tree.git().map(Git::other_trees).unwrap_or_default();
         let has_one = |top: &PathBuf| {
             // Most have none, and no process need be run to know that.
             let store = Store::open(git::data_folder_of(top)?).ok()?;
-            store.ledger().turns().iter().any(&is_meant).then_some(())
+            let is_its = |turn: &Turn| turn.agent == agent && turn.session == session;
+            let ledger = store.ledger();
+            let is_meant =
+                ledger.turns().iter().any(is_its) || talk::waits_for_ended(ledger, agent, &earlier);
+            is_meant.then_some(())
         };
         let tops = tops.iter().filter(|top| has_one(top).is_some());
         tops.filter_map(|top| Project::open_at_once(top).ok())
@@ -770,47 +780,6 @@ impl Project {
         }))
     }
 
-    /// Makes the change from `before` to `after`, which are stored, to what git's index has of `path`, if the
-    /// index does not have it already.
-    ///
-    /// Neither the file nor what was reviewed of it changes.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::NotStaged`]; then the index is as before.
-    pub fn stage(
-        &mut self,
-        path: &[u8],
-        before: Version,
-        after: Version,
-    ) -> Result<(), ProjectError> {
-        let not_staged = |why: String| ProjectError::NotStaged {
-            path: path.to_vec(),
-            why,
-        };
-        StoreError::check_path(path)?;
-        self.tree.make_safe()?;
-        let Some(git) = self.tree.git() else {
-            return Err(not_staged("there is no git repository".to_owned()));
-        };
-        let failed = |error: GitError| not_staged(error.to_string());
-        let indexed = match git.indexed(path).map_err(failed)? {
-            Indexed::Known(indexed) => indexed,
-            Indexed::Refused(why) => return Err(not_staged(why.to_owned())),
-        };
-        let content = |version: Version| -> Result<Committed, ProjectError> {
-            Ok(Committed {
-                mode: git.mode(version.mode()),
-                bytes: self.text(version)?.unwrap_or_default(),
-            })
-        };
-        let (before, after) = (content(before)?, content(after)?);
-        match staged(&before, &after, &indexed).map_err(|why| not_staged(why.to_owned()))? {
-            Some(wanted) => git.write_index(path, &wanted).map_err(failed),
-            None => Ok(()),
-        }
-    }
-
     /// Records that all of `paths` were reviewed as they are, also those that were left out.
     ///
     /// # Errors
@@ -822,7 +791,7 @@ impl Project {
             let mut disk = Disk::new(tree, store);
             for path in paths {
                 let working = disk.working(path)?;
-                ledger.decide(&mut disk, path, working, working)?;
+                ledger.decide(&mut disk, path, working, (working, working))?;
             }
             Ok(())
         })
@@ -852,7 +821,7 @@ impl Project {
             for path in submodules {
                 let working = disk.working(&path)?;
                 if ledger.reviewed(&mut disk, &path)? != working {
-                    ledger.decide(&mut disk, &path, working, working)?;
+                    ledger.decide(&mut disk, &path, working, (working, working))?;
                     n_commits += 1;
                 }
             }

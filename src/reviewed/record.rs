@@ -322,7 +322,7 @@ pub(crate) mod tests {
         ];
         all.extend(rounds::tests::records().into_iter().map(Record::Round));
         all.extend([
-            Record::Round(RoundRecord::Told(7, None)),
+            Record::Round(RoundRecord::Told(7, None, None)),
             Record::Passes("Claude Code".to_owned(), Some(Vec::new())),
             Record::Passes(
                 "Codex".to_owned(),

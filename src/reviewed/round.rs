@@ -362,9 +362,9 @@ impl Round {
         self.decided = noted.decided;
     }
 
-    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, their keys and
-    /// their paths, which may have changed since, and what of it is still pending, if the user has finished it and `is_shown` says so.
-    /// `comments` are as for [`Round::note`]; if `is_told`, an agent reads them in another way.
+    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, their keys, paths
+    /// and lines, which may have changed since, and what of it is still pending, if the user has finished it and
+    /// `is_shown` says so. `comments` are as for [`Round::note`]; if `is_told`, an agent reads them in another way.
     pub fn end(
         &mut self,
         change: &Change,
@@ -392,17 +392,18 @@ impl Round {
             else {
                 continue;
             };
-            let Ok((file, _)) = change.entry(number) else {
+            let Ok((file, entry)) = change.entry(number) else {
                 continue;
             };
             let reason = comments.get(&number).cloned().unwrap_or_default();
             let key = key_of(&mut keys, change, number);
+            let line = line_now(change, file, entry).unwrap_or(one.line);
             let is_moved = key != one.hunk || paths[file] != one.path;
             if is_moved {
                 notes.push(forgotten(one));
             }
-            if is_told || reason != one.reason || is_moved {
-                (one.reason, one.is_told, one.hunk) = (reason, is_told, key);
+            if is_told || reason != one.reason || line != one.line || is_moved {
+                (one.reason, one.is_told, one.line, one.hunk) = (reason, is_told, line, key);
                 one.path.clone_from(&paths[file]);
                 notes.push(Note::Rejected(one.clone(), decided.turns.clone()));
             }
@@ -486,6 +487,18 @@ fn key_of(known: &mut HashMap<usize, Vec<Key>>, change: &Change, number: usize) 
 
 fn mark_of(change: &Change, (file, entry): (usize, Entry)) -> Mark {
     change.files()[file].mark(entry)
+}
+
+/// Returns the line of the file, from 1, at which it has the first change of `entry`, or would have it; `None` if
+/// that is not certain.
+fn line_now(change: &Change, file: usize, entry: Entry) -> Option<u64> {
+    match (entry, change.files()[file].review()) {
+        (Entry::Hunk(hunk), Some(review)) => {
+            let place = review.proposal().place(hunk).ok()?;
+            Some(place.line as u64 + 1)
+        }
+        _ => None,
+    }
 }
 
 fn is_now(comment: u64, state: State) -> Note {

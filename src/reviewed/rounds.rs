@@ -140,6 +140,10 @@ pub struct Comment {
     /// Other names that the file had since it was made, the latest last.
     #[serde(default)]
     pub names: Vec<Name>,
+    /// The addresses of those who were told it, as it is now; empty for some who are not known. None if that was
+    /// not recorded.
+    #[serde(default)]
+    pub told: Vec<String>,
 }
 
 /// A name of a file.
@@ -169,7 +173,8 @@ pub struct Rejected {
     pub time: u64,
     /// Why; empty if that was not said.
     pub reason: String,
-    /// Its first line in what was reviewed, from 1.
+    /// The line of its first change, from 1: in the file as it was at the end of the review, or, where its place
+    /// in that was not certain, in what had been reviewed. 0 for an operation.
     pub line: u64,
     /// Its lines, as in a diff.
     pub lines: String,
@@ -194,10 +199,13 @@ pub struct Message {
     pub to: Vec<String>,
     /// What they are told.
     pub text: String,
-    /// The numbers of the comments in it.
+    /// The numbers of the comments in it that say what they said when it was made.
     pub comments: Vec<u64>,
     /// Whether some agent was told.
     pub is_told: bool,
+    /// Who was told, as in [`Comment::told`].
+    #[serde(default)]
+    pub told: Vec<String>,
 }
 
 /// The keys of hunks of a file.
@@ -243,8 +251,13 @@ pub enum RoundRecord {
     Shown(Vec<Shown>),
     /// There is something to be told, instead of what the same were not told yet.
     Message(Message),
-    /// The message with this number was told to whom this address is for, or, without one, to all.
-    Told(u64, Option<String>),
+    /// The message with this number was told to whom this address is for, or, without one, to all. Who read it
+    /// has the last address, if that is known.
+    Told(
+        u64,
+        Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")] Option<String>,
+    ),
     /// The session with this address has ended.
     Closed(String),
     /// Of the turn with this number, so many hunks were kept, and so many taken out.
@@ -336,6 +349,11 @@ impl Rounds {
         self.closed.iter().any(|closed| closed == address)
     }
 
+    /// Notes that the session with `address` goes on: an agent may begin one that it has ended once more.
+    pub(crate) fn reopen(&mut self, address: &str) {
+        self.closed.retain(|closed| closed != address);
+    }
+
     /// Returns the number that the next message gets.
     pub fn next_message(&self) -> u64 {
         self.messages.back().map_or(1, |message| message.id + 1)
@@ -350,10 +368,16 @@ impl Rounds {
     pub(crate) fn replay(&mut self, record: RoundRecord) {
         match record {
             RoundRecord::Comment(mut comment) => {
-                if let Some(known) = self.comments.remove(&comment.id)
-                    && comment.replies.is_empty()
-                {
-                    comment.replies = known.replies;
+                if let Some(known) = self.comments.remove(&comment.id) {
+                    if (known.kind, &known.text) != (comment.kind, &comment.text) {
+                        // Who reads what waits does not read this.
+                        for message in &mut self.messages {
+                            message.comments.retain(|one| *one != comment.id);
+                        }
+                    }
+                    if comment.replies.is_empty() {
+                        comment.replies = known.replies;
+                    }
                 }
                 self.comments.insert(comment.id, comment);
                 self.forget_comments();
@@ -390,9 +414,11 @@ impl Rounds {
                     self.messages.pop_front();
                 }
             }
-            RoundRecord::Told(id, address) => self.tell(id, address.as_deref()),
+            RoundRecord::Told(id, address, who) => {
+                self.tell(id, address.as_deref(), who.unwrap_or_default());
+            }
             RoundRecord::Closed(address) => {
-                self.closed.retain(|closed| *closed != address);
+                self.reopen(&address);
                 self.closed.push_back(address);
                 while self.closed.len() > N_CLOSED {
                     self.closed.pop_front();
@@ -425,7 +451,7 @@ impl Rounds {
             .retain(|one| (&*one.path, &*one.hunk) != (path, hunk));
     }
 
-    fn tell(&mut self, id: u64, address: Option<&str>) {
+    fn tell(&mut self, id: u64, address: Option<&str>, who: String) {
         let Some(message) = self.messages.iter_mut().find(|one| one.id == id) else {
             return;
         };
@@ -440,12 +466,14 @@ impl Rounds {
         });
         message.is_told = true;
         for id in &message.comments {
-            if let Some(comment) = self.comments.get_mut(id)
-                && comment.state == State::Open
-            {
-                comment.state = State::Sent;
+            if let Some(comment) = self.comments.get_mut(id) {
+                add(&mut comment.told, &who);
+                if comment.state == State::Open {
+                    comment.state = State::Sent;
+                }
             }
         }
+        add(&mut message.told, &who);
     }
 
     fn forget_comments(&mut self) {
@@ -505,6 +533,13 @@ impl Rounds {
         let versions = begun.map(|Begun(_, before)| *before).chain(wrote);
         let versions = versions.filter_map(|version| version.digest());
         places.map(|place| place.text).chain(versions)
+    }
+}
+
+/// Adds `who` to `told`, those who were told something, unless it is there.
+fn add(told: &mut Vec<String>, who: &str) {
+    if told.iter().all(|one| one != who) {
+        told.push(who.to_owned());
     }
 }
 
@@ -584,6 +619,7 @@ pub(crate) mod tests {
             replies: Vec::new(),
             to: vec![address("Codex", "s 1"), String::new()],
             names: vec![Name(b"a/\xff".to_vec())],
+            told: vec![address("Codex", "s 2")],
         }
     }
 
@@ -595,6 +631,7 @@ pub(crate) mod tests {
             text: "all kept.".to_owned(),
             comments: vec![1, 3],
             is_told: false,
+            told: Vec::new(),
         }
     }
 
@@ -646,8 +683,8 @@ pub(crate) mod tests {
                 is_told: true,
                 ..message(&[])
             }),
-            RoundRecord::Told(4, Some("Claude Code".to_owned())),
-            RoundRecord::Told(5, None),
+            RoundRecord::Told(4, Some("Claude Code".to_owned()), Some("B".to_owned())),
+            RoundRecord::Told(5, None, None),
             RoundRecord::Closed(address("Codex", "s 1")),
             RoundRecord::Decided(2, 3, 4),
             RoundRecord::Begun(2, vec![Begun(path.clone(), file)]),
@@ -674,13 +711,43 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn who_was_told_is_known_where_it_was_recorded() {
+        let read = |line: &str| serde_json::from_str::<RoundRecord>(line).unwrap();
+        let told = |records: [RoundRecord; 2]| {
+            let mut rounds = Rounds::default();
+            rounds.replay(RoundRecord::Comment(Comment {
+                told: Vec::new(),
+                ..comment(1)
+            }));
+            rounds.replay(RoundRecord::Message(message(&["A", "B"])));
+            records.into_iter().for_each(|one| rounds.replay(one));
+            let message = rounds.messages()[0].told.clone();
+            assert_eq!(rounds.comments()[&1].told, message);
+            message
+        };
+        let of = |to: &str, who| RoundRecord::Told(4, Some(to.to_owned()), who);
+        let by = |who: &str| Some(who.to_owned());
+        assert_eq!(told([of("A", by("A")), of("B", by("A"))]), ["A"]);
+        assert_eq!(told([of("A", by("A")), of("B", by("C"))]), ["A", "C"]);
+        // Versions before do not say it.
+        assert_eq!(read(r#"{"told":[4,"A"]}"#), of("A", None));
+        assert_eq!(told([of("A", None), of("B", None)]), [""]);
+        let old = r#"{"comment":{"id":1,"time":2,"path":"f","place":null,"kind":"question","text":"why",
+            "state":"sent","to":[]}}"#;
+        let RoundRecord::Comment(old) = read(old) else {
+            panic!("it is none");
+        };
+        assert_eq!(old.told, [""; 0]);
+    }
+
+    #[test]
     fn a_message_is_told_to_each_of_its_agents_once() {
         let told = |to: &[&str], agents: &[Option<&str>]| {
             let mut rounds = Rounds::default();
             rounds.replay(RoundRecord::Comment(comment(1)));
             rounds.replay(RoundRecord::Message(message(to)));
             for agent in agents {
-                rounds.replay(RoundRecord::Told(4, agent.map(str::to_owned)));
+                rounds.replay(RoundRecord::Told(4, agent.map(str::to_owned), None));
             }
             (
                 rounds.messages()[0].to.join("+"),
@@ -699,7 +766,7 @@ pub(crate) mod tests {
             let message = message(&["A", "B"]);
             rounds.replay(RoundRecord::Message(Message { id, ..message }));
             if id == 5 {
-                rounds.replay(RoundRecord::Told(5, Some("B".to_owned())));
+                rounds.replay(RoundRecord::Told(5, Some("B".to_owned()), None));
             }
         }
         let left: Vec<u64> = rounds.messages().iter().map(|one| one.id).collect();

@@ -82,13 +82,26 @@ fn says(entry: &Value) -> Option<Says> {
         // What its subagents say.
         _ if entry["isSidechain"] == true => None,
         "user" if text.starts_with("[Request interrupted by user") => Some(Says::Ended),
+        // Gemini CLI writes the prompt again, and what became of its calls, also after it was interrupted.
+        "user" if entry["content"].is_array() => None,
+        "gemini" => says_of_calls(entry["toolCalls"].as_array().map_or(&[], Vec::as_slice)),
         "assistant" if entry["isApiErrorMessage"] == true => Some(Says::Ended),
-        "user" | "assistant" | "gemini" => Some(Says::Works),
+        "user" | "assistant" => Some(Says::Works),
         "event_msg" if entry["payload"]["type"] == "turn_aborted" => Some(Says::Ended),
         // One that has not failed runs a hook.
         "event_msg" if entry["payload"]["error"].is_object() => Some(Says::Ended),
         "event_msg" | "response_item" => Some(Says::Works),
         "info" if entry["content"] == "Request cancelled." => Some(Says::Ended),
+        _ => None,
+    }
+}
+
+/// Returns what `calls` of Gemini CLI's say: if its user did not want any of them, it does not go on.
+fn says_of_calls(calls: &[Value]) -> Option<Says> {
+    let is_cancelled = |call: &&Value| call["status"] == "cancelled";
+    match calls.iter().filter(is_cancelled).count() {
+        0 => Some(Says::Works),
+        n if n == calls.len() => Some(Says::Ended),
         _ => None,
     }
 }
@@ -101,7 +114,7 @@ mod tests {
 
     /// What Claude Code 2.1.332, Codex 0.171.0 and Gemini CLI 0.61.0 write, shortened: of each, while it works,
     /// and when it was interrupted or has failed.
-    const ENTRIES: [(&str, &str); 5] = [
+    const ENTRIES: [(&str, &str); 8] = [
         (
             r#"{"type":"assistant","isSidechain":false,"message":{"content":[{"type":"tool_use"}]}}"#,
             r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
@@ -121,6 +134,25 @@ mod tests {
         (
             r#"{"type":"gemini","content":"","toolCalls":[]}"#,
             r#"{"type":"info","content":"Request cancelled."}"#,
+        ),
+        (
+            r#"{"type":"gemini","content":"","toolCalls":[{"status":"success"}]}"#,
+            r#"{"type":"info","content":"Request cancelled."}
+{"type":"gemini","content":"","toolCalls":[{"status":"success"},{"status":"cancelled"}]}
+{"type":"user","content":[{"functionResponse":{"id":"1","response":{"error":"Cancelled"}}}]}"#,
+        ),
+        // Its user has refused the call, by ESC, and by another answer.
+        (
+            r#"{"type":"gemini","content":"","toolCalls":[{"status":"success"}]}"#,
+            r#"{"type":"info","content":"Request cancelled."}
+{"type":"user","content":[{"text":"<session_context>"},{"text":"Begin."}]}"#,
+        ),
+        (
+            r#"{"type":"gemini","content":"","toolCalls":[{"status":"success"},{"status":"cancelled"}]}
+{"type":"user","content":[{"functionResponse":{"id":"1","response":{"output":""}}}]}
+{"type":"gemini","content":"Well."}"#,
+            r#"{"type":"gemini","content":"","toolCalls":[{"status":"cancelled"}]}
+{"type":"user","content":[{"functionResponse":{"id":"1","response":{"error":"Cancelled"}}}]}"#,
         ),
     ];
 

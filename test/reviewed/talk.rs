@@ -5,6 +5,7 @@ use std::fs;
 
 use agent_q_diff_reviewed::rounds::{Kind, Rejected, RoundRecord, Side, State, address};
 use agent_q_diff_reviewed::{Digest, Moves, Note, Project, ProjectError};
+use tempfile::TempDir;
 
 use crate::disk::{git, held, pending_of, repository};
 
@@ -262,16 +263,21 @@ fn a_comment_is_answered_until_the_user_closes_it() {
     );
 }
 
+/// A turn of Codex in `session`, whose process is `pid`, begins and ends.
+fn work_in(folder: &TempDir, session: &str, pid: Option<u32>) {
+    let mut project = Project::open(folder.path()).unwrap();
+    project.begin_turn("Codex", session, "", pid).unwrap();
+    project.end_turns(None).unwrap();
+}
+
 #[test]
 fn a_message_is_for_the_session_that_wrote_the_lines_while_it_is_open() {
     let folder = repository();
     let open = || Project::open(folder.path()).unwrap();
-    let mine = std::process::id();
-    for (session, pid) in [("one", Some(mine)), ("two", Some(mine)), ("gone", None)] {
-        let mut project = open();
-        project.begin_turn("Codex", session, "", pid).unwrap();
-        project.end_turns(None).unwrap();
-    }
+    let mine = Some(std::process::id());
+    work_in(&folder, "one", mine);
+    work_in(&folder, "two", mine);
+    work_in(&folder, "gone", None);
     let read = |agent: &str, session: &str| -> Vec<String> {
         let messages = open().messages(agent, session, None).unwrap().into_iter();
         messages.map(|(message, _)| message.text).collect()
@@ -290,6 +296,132 @@ fn a_message_is_for_the_session_that_wrote_the_lines_while_it_is_open() {
         ["one", "two", "gone", "unknown", "any"]
     );
     assert_eq!(read("Codex", "one"), ["one", "gone", "unknown", "any"]);
+}
+
+#[test]
+fn a_reply_answers_what_its_session_was_told() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let mine = Some(std::process::id());
+    for session in ["one", "two"] {
+        work_in(&folder, session, mine);
+    }
+    let to = [address("Codex", "one")];
+    let id = open().comment(b"f", None, Kind::Question, "why?", &to);
+    assert_eq!(id.unwrap(), 1);
+    let queue = || open().queue_message(&to, "why?", &[1]).unwrap();
+    let answers = |agent: &str, session: &str| {
+        let reply = "[1] f, line 2: because";
+        let answers = open().answers_in_reply(agent, session, reply).unwrap();
+        answers.len()
+    };
+    let message = queue();
+    assert_eq!(answers("Codex", "one"), 0);
+    open().told_in("Codex", "one", &[message]).unwrap();
+    assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (1, 0));
+    // A session that has ended may go on; another one has a list of its own.
+    open().close_session("Codex", "one").unwrap();
+    assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (1, 0));
+    // Of what is said anew, who was told that counts, also if the session that wrote the lines goes on.
+    open().edit_comment(1, Kind::Question, "why so?").unwrap();
+    let message = queue();
+    open().told_in("Codex", "two", &[message]).unwrap();
+    assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (0, 1));
+    work_in(&folder, "one", mine);
+    assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (0, 1));
+    // Where the session that was told is not known, it may be any that the comment is for.
+    for to in [None, Some("Codex")] {
+        open().edit_comment(1, Kind::Question, "why not?").unwrap();
+        let message = queue();
+        open().told(to, &[message]).unwrap();
+        assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (1, 0));
+        assert_eq!(answers("Claude Code", "one"), 0);
+    }
+    open().edit_comment(1, Kind::Question, "and now?").unwrap();
+    open().set_comment(1, State::Sent).unwrap();
+    assert_eq!((answers("Codex", "one"), answers("Codex", "two")), (1, 0));
+}
+
+#[test]
+fn a_session_is_told_once_what_several_have_written() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let mine = Some(std::process::id());
+    for session in ["one", "two", "three"] {
+        work_in(&folder, session, mine);
+    }
+    let told = |session: &str| -> Vec<String> {
+        let messages = open().messages("Codex", session, None).unwrap();
+        let ids: Vec<u64> = messages.iter().map(|(message, _)| message.id).collect();
+        open().told_in("Codex", session, &ids).unwrap();
+        messages.into_iter().map(|(one, _)| one.text).collect()
+    };
+    let both = ["one", "two"].map(|session| address("Codex", session));
+    let queue = |to: &[String], text: &str| open().queue_message(to, text, &[]).unwrap();
+    // What nobody is known to have written is for one of them.
+    queue(&[], "any");
+    queue(&["Codex".to_owned()], "its");
+    assert_eq!(told("one"), ["any", "its"]);
+    assert_eq!(told("two"), [""; 0]);
+    // What both have written is for both, as long as both can read it.
+    queue(&both, "both");
+    assert_eq!(
+        (told("one"), told("three")),
+        (vec!["both".to_owned()], vec![])
+    );
+    assert_eq!(told("two"), ["both"]);
+    queue(&both, "more");
+    assert_eq!(told("one"), ["more"]);
+    open().close_session("Codex", "two").unwrap();
+    assert_eq!(told("one"), [""; 0]);
+    // It has read that in place of the other one.
+    assert_eq!(told("three"), [""; 0]);
+    assert!(open().untold().unwrap()[0].to.is_empty());
+}
+
+#[test]
+fn a_session_that_goes_on_after_its_end_is_open() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let mine = Some(std::process::id());
+    for session in ["one", "two"] {
+        work_in(&folder, session, mine);
+    }
+    open().close_session("Codex", "one").unwrap();
+    let to = [address("Codex", "one")];
+    open().queue_message(&to, "why?", &[]).unwrap();
+    let n_read = |session: &str| open().messages("Codex", session, None).unwrap().len();
+    assert_eq!((n_read("one"), n_read("two")), (1, 1));
+    work_in(&folder, "one", mine);
+    assert_eq!((n_read("one"), n_read("two")), (1, 0));
+}
+
+#[test]
+fn what_is_said_anew_is_not_told_with_what_waits() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let state = || {
+        let mut all = open().comments(&BTreeMap::new()).unwrap();
+        all.pop().unwrap().comment.state
+    };
+    let mut project = open();
+    (project.comment(b"f", None, Kind::Question, "why?", &[])).unwrap();
+    let both = ["Codex", "Claude Code"].map(str::to_owned);
+    let message = project.queue_message(&both, "why?", &[1]).unwrap();
+    project.told_in("Codex", "s", &[message]).unwrap();
+    assert_eq!(state(), State::Sent);
+    open().edit_comment(1, Kind::Question, "why so?").unwrap();
+    // It has read another question, under the same number.
+    open().told_in("Claude Code", "t", &[message]).unwrap();
+    assert_eq!(state(), State::Open);
+    let message = open().queue_message(&both, "why so?", &[1]).unwrap();
+    open().told_in("Codex", "s", &[message]).unwrap();
+    assert_eq!(state(), State::Sent);
+    let mut answers = |agent: &str, session: &str| {
+        let found = project.answers_in_reply(agent, session, "[1] so");
+        found.unwrap().len()
+    };
+    assert_eq!((answers("Codex", "s"), answers("Claude Code", "t")), (1, 0));
 }
 
 #[test]

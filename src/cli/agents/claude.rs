@@ -25,6 +25,7 @@ pub const EVENTS: Events = Events {
     goes_on: &["PostToolBatch"],
     ends: &["Stop"],
     breaks: &["StopFailure"],
+    waits: &[],
     closes: &["SessionEnd"],
 };
 

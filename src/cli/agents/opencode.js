@@ -88,11 +88,17 @@ export const AgentQDiff = async ({ client, directory }) => {
   const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
   // The calls that were allowed and have not run yet.
   const allowed = new Set()
+  // The sessions whose end was told: of one that was interrupted, opencode says twice that it is idle.
+  const ended = new Set()
   return {
     event: async ({ event: { type, properties } }) => {
       if (IS_OFF) return
-      if (type === "session.idle") {
+      if (type === "session.status" && properties.status?.type === "busy") {
+        ended.delete(properties.sessionID)
+      }
+      if (type === "session.idle" && !ended.has(properties.sessionID)) {
         const id = properties.sessionID
+        ended.add(id)
         await tell(rootOf(id).then(async (root) =>
           root === id
             ? { ...(await of("session.idle", id)), last_assistant_message: await lastReply(id) }
@@ -107,6 +113,7 @@ export const AgentQDiff = async ({ client, directory }) => {
     // Whatever fails here, the prompt passes.
     "chat.message": async ({ sessionID }, { message, parts }) => inTime(async () => {
       modes.set(sessionID, message.agent)
+      ended.delete(sessionID)
       if (IS_OFF || (await rootOf(sessionID)) !== sessionID) return
       const texts = parts.filter((part) => part.type === "text" && !part.synthetic)
       // `opencode run` puts quotes around a prompt with blanks.

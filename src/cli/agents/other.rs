@@ -74,6 +74,12 @@ pub static KIMI: Agent = Agent {
 pub static QWEN: Agent = Agent {
     name: "qwen",
     title: "Qwen Code",
+    // After an interruption, it says only that it waits.
+    events: Events {
+        breaks: &["StopFailure"],
+        waits: &["Notification"],
+        ..READING_OUTPUT.events
+    },
     beside_prompt: Some(|told| claude::beside_prompt(&without_brackets(told))),
     going_on: Some(claude::going_on),
     ..READING_OUTPUT

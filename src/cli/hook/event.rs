@@ -22,6 +22,8 @@ pub enum Moment {
     Ends,
     /// When it was interrupted, or has failed.
     Breaks,
+    /// When it waits for its user's next prompt.
+    Waits,
     /// When its session has ended.
     Closes,
     /// At another time, which does not matter here.
@@ -32,13 +34,14 @@ impl Moment {
     /// Returns when an event called `name` comes, whichever agent it is from.
     fn of(name: &str) -> Self {
         type Names = fn(&Events) -> &[&str];
-        let moments: [(Names, Self); 7] = [
+        let moments: [(Names, Self); 8] = [
             (|events| events.before, Self::Before),
             (|events| events.after, Self::After),
             (|events| events.begins, Self::Begins),
             (|events| events.goes_on, Self::GoesOn),
             (|events| events.ends, Self::Ends),
             (|events| events.breaks, Self::Breaks),
+            (|events| events.waits, Self::Waits),
             (|events| events.closes, Self::Closes),
         ];
         let mut moments = moments.into_iter();
@@ -161,6 +164,8 @@ impl Event {
         let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
         let moment = match Moment::of(&name) {
             Moment::Begins if is_repeated(&event) => Moment::GoesOn,
+            // It can wait for an answer as well.
+            Moment::Waits if event["notification_type"] != "idle_prompt" => Moment::Other,
             moment => moment,
         };
         let tool = text(&["tool_name", "toolName"]);
@@ -391,6 +396,18 @@ mod tests {
         }
         let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
         assert_eq!(none.mode, None);
+    }
+
+    #[test]
+    fn qwen_code_waits_for_a_prompt_or_for_an_answer() {
+        for (kind, moment) in [
+            ("idle_prompt", Moment::Waits),
+            ("permission_prompt", Moment::Other),
+        ] {
+            let event = json!({ "hook_event_name": "Notification", "notification_type": kind });
+            let event = Event::parse(event.to_string().as_bytes()).unwrap();
+            assert_eq!(event.moment, moment, "{kind}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the user of a project and its agents say to each other, and what became of turns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
@@ -87,6 +87,7 @@ impl Project {
                 replies: Vec::new(),
                 to: to.to_vec(),
                 names: Vec::new(),
+                told: Vec::new(),
             }));
             Ok(id)
         })
@@ -109,6 +110,7 @@ impl Project {
                 kind,
                 text: text.to_owned(),
                 state: State::Open,
+                told: Vec::new(),
                 ..known
             }));
             Ok(())
@@ -199,9 +201,9 @@ impl Project {
         })
     }
 
-    /// Returns what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
+    /// Returns what `reply`, which `agent` has said to its user in `session`, answers to comments that this
     /// session was told: their numbers, and what is said in a paragraph that begins with one, as in `[3]
-    /// Because.`.
+    /// Because.`. Where it is not known which session was told, it may be any that the comment is for.
     ///
     /// # Errors
     ///
@@ -214,14 +216,18 @@ impl Project {
     ) -> Result<Vec<(u64, String)>, ProjectError> {
         self.store.refresh()?;
         let ledger = self.store.ledger();
+        let is_its = |to: &String| is_for(ledger, to, agent, session);
+        let own = address(agent, session);
+        let was_told = |known: &Comment| {
+            let is_any = |to: &String| addressee(to).1.is_empty() && is_its(to);
+            known.told.contains(&own)
+                || (known.told.is_empty() || known.told.iter().any(is_any))
+                    && (known.to.is_empty() || known.to.iter().any(is_its))
+        };
         let mut answers = answers_in(reply);
         answers.retain(|(id, _)| {
             let known = ledger.rounds().comments().get(id);
-            known.is_some_and(|known| {
-                let mut to = known.to.iter();
-                known.state == State::Sent
-                    && (known.to.is_empty() || to.any(|to| is_for(ledger, to, agent, session)))
-            })
+            known.is_some_and(|known| known.state == State::Sent && was_told(known))
         });
         Ok(answers)
     }
@@ -272,14 +278,15 @@ impl Project {
                 text: text.to_owned(),
                 comments: comments.to_vec(),
                 is_told: false,
+                told: Vec::new(),
             }));
             Ok(id)
         })
     }
 
-    /// Returns the messages that `agent` was not told yet and that `session` may read, the latest last, each
-    /// with the address that lets it. That may be one of another session that has ended. With `since`, a time
-    /// in seconds since 1970, those are meant that were finished then or later.
+    /// Returns the messages that `session` of `agent` was not told yet and may read, the latest last, each with
+    /// the address that lets it. That may be one of another session that has ended. With `since`, a time in
+    /// seconds since 1970, those are meant that were finished then or later.
     ///
     /// # Errors
     ///
@@ -291,18 +298,34 @@ impl Project {
         since: Option<u64>,
     ) -> Result<Vec<(Message, String)>, ProjectError> {
         self.store.refresh()?;
+        let own = address(agent, session);
+        // What it has read itself, it need not read in place of one that has ended.
+        let (read, unread): (Vec<_>, Vec<_>) = self
+            .messages_for(agent, session)
+            .into_iter()
+            .partition(|(message, _)| !session.is_empty() && message.told.contains(&own));
+        if !read.is_empty() {
+            let read: Vec<u64> = read.iter().map(|(message, _)| message.id).collect();
+            self.told_in(agent, session, &read)?;
+        }
+        let is_meant = |message: &Message| since.is_none_or(|since| message.time >= since);
+        let unread = unread.into_iter();
+        Ok(unread.filter(|(message, _)| is_meant(message)).collect())
+    }
+
+    /// Returns the messages that wait for an address that is for `session` of `agent`, too, each with that.
+    fn messages_for(&self, agent: &str, session: &str) -> Vec<(Message, String)> {
         let ledger = self.store.ledger();
         let is_its = |to: &&String| is_for(ledger, to, agent, session);
-        let all = ledger.rounds().messages().iter();
-        let all = all.filter(|message| since.is_none_or(|since| message.time >= since));
         // It may have written with others, and then it is not about an earlier session.
         let own = address(agent, session);
-        let read = all.filter_map(|message| {
+        let all = ledger.rounds().messages().iter();
+        let its = all.filter_map(|message| {
             let to = message.to.iter().find(|to| **to == own);
             let to = to.or_else(|| message.to.iter().find(is_its))?;
             Some((message.clone(), to.clone()))
         });
-        Ok(read.collect())
+        its.collect()
     }
 
     /// Records that the session of `agent` has ended: others read what was for it.
@@ -340,15 +363,17 @@ impl Project {
         }
     }
 
-    /// Records that the messages `ids` were told to whom `to`, an address, is for, or, without one, to all.
+    /// Records that the messages `ids` were told to whom `to`, an address, is for, or, without one, to all,
+    /// whoever that is.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
     pub fn told(&mut self, to: Option<&str>, ids: &[u64]) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
+            let to = to.map(str::to_owned);
             for &id in ids {
-                ledger.note_round(RoundRecord::Told(id, to.map(str::to_owned)));
+                ledger.note_round(RoundRecord::Told(id, to.clone(), to.clone()));
             }
             Ok(())
         })
@@ -361,15 +386,18 @@ impl Project {
     /// [`ProjectError::Store`].
     pub fn told_in(&mut self, agent: &str, session: &str, ids: &[u64]) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
+            let own = address(agent, session);
             let messages = ledger.rounds().messages().iter();
             let told = messages.filter(|message| ids.contains(&message.id));
-            let told =
-                told.flat_map(|message| message.to.iter().map(|to| (message.id, to.clone())));
-            let told: Vec<_> = told
-                .filter(|(_, to)| is_for(ledger, to, agent, session))
-                .collect();
+            let told = told.flat_map(|message| {
+                let its = message.to.iter();
+                let its = its.filter(|to| is_for(ledger, to, agent, session));
+                // Another session may have taken it meanwhile.
+                its.chain([&own]).map(|to| (message.id, to.clone()))
+            });
+            let told: Vec<_> = told.collect();
             for (id, to) in told {
-                ledger.note_round(RoundRecord::Told(id, Some(to)));
+                ledger.note_round(RoundRecord::Told(id, Some(to), Some(own.clone())));
             }
             Ok(())
         })
@@ -529,6 +557,19 @@ impl Project {
 fn is_for(ledger: &Ledger, to: &str, agent: &str, session: &str) -> bool {
     let (name, of) = addressee(to);
     to.is_empty() || name == agent && (of.is_empty() || of == session || !is_open(ledger, to))
+}
+
+/// Returns whether something waits in `ledger` for one of `sessions` of `agent` that has ended, and no other
+/// session of it, which would read that, is open there.
+pub(super) fn waits_for_ended(ledger: &Ledger, agent: &str, sessions: &HashSet<&str>) -> bool {
+    let waits = |to: &String| {
+        let (name, of) = addressee(to);
+        name == agent && sessions.contains(of) && !is_open(ledger, to)
+    };
+    let mut messages = ledger.rounds().messages().iter();
+    let mut turns = ledger.turns().iter();
+    messages.any(|message| message.to.iter().any(waits))
+        && !turns.any(|turn| turn.agent == agent && is_open(ledger, &address(agent, &turn.session)))
 }
 
 /// Returns whether the session with the address `to` has not ended, as far as that is known: its agent's

@@ -204,7 +204,8 @@ mod tests {
     use crate::store::tests::write;
     use crate::store::{KEPT_SECONDS, now};
 
-    /// What the sample has; it does not know what was shown, other names of files, nor what was brought back.
+    /// What the sample has; it does not know what was shown, other names of files, what was brought back, nor who
+    /// was told.
     fn records_of_old() -> Vec<Record> {
         let records = records().into_iter();
         let is_new = |record: &Record| {
@@ -215,10 +216,14 @@ mod tests {
         };
         let records = records.filter(|record| !is_new(record));
         let old = records.map(|record| match record {
-            Record::Round(RoundRecord::Shown(_)) => Record::Round(RoundRecord::Told(0, None)),
+            Record::Round(RoundRecord::Shown(_)) => Record::Round(RoundRecord::Told(0, None, None)),
             Record::Round(RoundRecord::Comment(mut comment)) => {
                 comment.names.clear();
+                comment.told.clear();
                 Record::Round(RoundRecord::Comment(comment))
+            }
+            Record::Round(RoundRecord::Told(id, to, _)) => {
+                Record::Round(RoundRecord::Told(id, to, None))
             }
             Record::Round(RoundRecord::Rejected(mut rejected)) => {
                 rejected.is_back = false;
