@@ -28,6 +28,7 @@
 (require 'agent-q-diff-shown)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
+(require 'agent-q-diff-words)
 (require 'agent-q-diff-commands)
 
 (cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))
@@ -90,7 +91,8 @@ equal lines have moved."
   (if (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))
       agent-q-diff-alike--known
     (let* ((is-known (agent-q-diff-buffer-known-p))
-           (groups (and is-known (agent-q-diff-alike--find)))
+           (groups (and is-known (agent-q-diff-base-collecting-once
+                                   (agent-q-diff-alike--find))))
            (table (make-hash-table)))
       (dolist (group groups)
         (cl-flet ((put (place nth)
@@ -184,6 +186,38 @@ were and where they are."
       (let ((first (* 2 (/ index 2))))
         (cons group (cons (- index first) (seq-subseq places first (+ 2 first))))))
      (t (cons group (cons index places))))))
+
+(defconst agent-q-diff-alike--max-at-once 500
+  "Number of hunks up to which what they do alike is on the first screen.
+Of more, that takes longer to find than all else that is on it.")
+
+(defvar-local agent-q-diff-alike--waiting nil
+  "Functions to call when it is known what the hunks of this buffer do alike.")
+(put 'agent-q-diff-alike--waiting 'permanent-local t)
+
+(defvar-local agent-q-diff-alike--timer nil
+  "The timer that will find what the hunks of this buffer do alike, or nil.")
+
+(defun agent-q-diff-alike-known-or-later (function)
+  "Return non-nil if it is known, or soon found, what the hunks here do alike.
+If that takes long, it is found right after the next screen; then FUNCTION is
+called in this buffer, without arguments."
+  (or (and (null agent-q-diff-alike--waiting)
+           (or (length< agent-q-diff-buffer-positions (1+ agent-q-diff-alike--max-at-once))
+               (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))))
+      (progn
+        (cl-pushnew function agent-q-diff-alike--waiting)
+        nil)))
+
+(defun agent-q-diff-alike--know-later (buffer)
+  "Find what the hunks of BUFFER do alike, and tell who waits for that."
+  (agent-q-diff-base-with-live buffer
+    (let ((functions (nreverse agent-q-diff-alike--waiting)))
+      (setq agent-q-diff-alike--waiting nil
+            agent-q-diff-alike--timer nil)
+      (agent-q-diff-base-collecting-once
+        (agent-q-diff-alike--know)
+        (mapc #'funcall functions)))))
 
 ;;;; Words
 
@@ -341,36 +375,17 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
                "a part is %d of %d alike")
              (1+ nth) (length (agent-q-diff-alike-places group))))))
 
-(defconst agent-q-diff-alike--max-at-once 500
-  "Number of hunks up to which their notes are on the first screen.
-What more of them do alike takes longer to find than all else that is on it.")
-
-(defvar-local agent-q-diff-alike--is-put-off nil
-  "Non-nil if the notes come right after a screen without them.")
-
-(defun agent-q-diff-alike--put-off ()
-  "Have the notes come right after the next screen, if they take long to find.
-Return non-nil if they do."
-  (or agent-q-diff-alike--is-put-off
-      (and (length> agent-q-diff-buffer-positions agent-q-diff-alike--max-at-once)
-           (not (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known)))
-           (progn
-             (run-with-timer 0 nil #'agent-q-diff-alike--show-later (current-buffer))
-             (setq agent-q-diff-alike--is-put-off t)))))
-
-(defun agent-q-diff-alike--show-later (buffer)
-  "Show the notes in BUFFER, if it is live."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-alike--is-put-off nil)
-      (agent-q-diff-alike--know)
-      (agent-q-diff-alike--show-anew t))))
-
 (defun agent-q-diff-alike--show-between (beg end)
   "Show the notes on hunks in the headers between BEG and END."
   (remove-overlays beg end 'agent-q-diff-alike t)
-  (when (and (agent-q-diff-buffer-known-p)
-             (not (agent-q-diff-alike--put-off)))
+  (cond
+   ((not (agent-q-diff-buffer-known-p)))
+   ((not (agent-q-diff-alike-known-or-later #'agent-q-diff-alike--show-later))
+    ;; A timer that was started before this screen would be called before it.
+    (unless agent-q-diff-alike--timer
+      (setq agent-q-diff-alike--timer
+            (run-with-timer 0 nil #'agent-q-diff-alike--know-later (current-buffer)))))
+   (t
     (save-excursion
       (goto-char beg)
       (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)
@@ -383,7 +398,7 @@ Return non-nil if they do."
                     (agent-q-diff-base-overlay
                      position (line-end-position) 'agent-q-diff-alike t
                      'after-string (propertize (concat "  · " note)
-                                               'face 'agent-q-diff-pending)))))))
+                                               'face 'agent-q-diff-pending))))))))
 
 (defvar-local agent-q-diff-alike--lines nil
   "Where changed lines are: (TICK . TABLE), or nil.
@@ -421,6 +436,10 @@ What changed inside of them is shown like any other change."
   (when (and are-new (bound-and-true-p jit-lock-mode))
     (jit-lock-refontify)))
 
+(defun agent-q-diff-alike--show-later ()
+  "Have the notes shown, now that it is known what they say."
+  (agent-q-diff-alike--show-anew t))
+
 (defun agent-q-diff-alike--watch-decisions ()
   "Follow decisions in this buffer, if any of it has moved."
   (when (seq-some #'agent-q-diff-alike--moved-p (cadr agent-q-diff-alike--known))
@@ -443,15 +462,6 @@ What changed inside of them is shown like any other change."
 
 ;;;; Deciding
 
-(defun agent-q-diff-alike--meant-p (command hunk)
-  "Return non-nil if COMMAND is for HUNK.
-COMMAND is `accept' or `reject', for what is pending, or `unapply'."
-  (cond
-   ((not (eq command 'unapply)) (null (aref agent-q-diff-buffer-marks hunk)))
-   ((agent-q-diff-buffer-written-p) (aref agent-q-diff-buffer-marks hunk))
-   (t (agent-q-diff-engine-hunk-fact
-       (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))))
-
 (defun agent-q-diff-alike--pick (places)
   "Make hunks of their own of PLACES, and return these hunks, in order."
   (agent-q-diff-split-pick
@@ -468,35 +478,23 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
                             (agent-q-diff-alike-place-from other))
                        (> hunk other-hunk))))))))
 
-(defun agent-q-diff-alike--all-or-nothing (change function)
-  "Call FUNCTION; its decisions on CHANGE become one.
-If it signals an error, the hunks that it has split are joined again."
-  (let* ((engine (agent-q-diff-change-engine change))
-         (before (agent-q-diff-module-n-decisions engine)))
-    (condition-case err
-        (agent-q-diff-decide-as-one change function)
-      (error
-       (while (and (< before (agent-q-diff-module-n-decisions engine))
-                   (agent-q-diff-split-undo change nil)))
-       (signal (car err) (cdr err))))))
-
 (defun agent-q-diff-alike--decide (command get-hunks words reason)
   "Carry out COMMAND on hunks, and move on.
 COMMAND is `accept' or `reject', for what is pending, or `unapply'.
 GET-HUNKS is called for the hunks when this buffer is up to date; it may
 split some, which is undone with the decision.  WORDS are as for
-`agent-q-diff-alike--say'.  REASON, a string or nil, becomes the comment on
-what is rejected."
+`agent-q-diff-words-say-several'.  REASON, a string or nil, becomes the comment
+on what is rejected."
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow))
              (here (agent-q-diff-engine-hunk-id
                     (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
              (n-waiting 0)
-             (decided nil)
+             (meant nil)
              (unseen nil)
              (failed nil))
-        (agent-q-diff-alike--all-or-nothing
-         change
+        (agent-q-diff-decide-all-or-none
+         change #'agent-q-diff-split-undo
          (lambda ()
            (let ((hunks (or (funcall get-hunks)
                             (user-error
@@ -514,51 +512,21 @@ what is rejected."
                        hunks others)))
              (when hunks
                (setq unseen (and (not (eq command 'unapply)) (agent-q-diff-shown-not hunks))
-                     failed (agent-q-diff-decide-these change command hunks)
-                     decided (seq-remove (lambda (hunk) (assq hunk failed)) hunks))))))
+                     meant hunks
+                     failed (agent-q-diff-decide-these change command hunks))))))
         (agent-q-diff-commands-show-many change)
         ;; It may have become several.
         (when-let ((hunk (agent-q-diff-module-hunk-with-id
                           (agent-q-diff-change-engine change) here)))
           (agent-q-diff-buffer-goto-hunk hunk))
-        (agent-q-diff-alike--say command decided words n-waiting failed
-                                 (seq-remove (lambda (hunk) (assq hunk failed)) unseen))
+        (agent-q-diff-words-say-several
+         command meant words failed
+         (agent-q-diff-commands-unseen-words unseen meant failed) n-waiting)
         (unless failed
           (agent-q-diff-commands-move-on command)))
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-error
      (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-alike--say (command hunks words n-waiting failed unseen)
-  "Show a message that COMMAND was carried out on HUNKS.
-WORDS are formats for their number, (ONE . MANY).  N-WAITING rejections wait,
-FAILED are those that could not be decided, a list of (HUNK . REASON), and
-UNSEEN those of HUNKS that were not shown."
-  (message
-   "%s%s%s%s"
-   (string-join
-    (delq nil
-          (list
-           (when (or hunks (= 0 n-waiting))
-             (concat (format (ngettext (car words) (cdr words) (length hunks)) (length hunks))
-                     " "
-                     (pcase-exhaustive command
-                       ('accept (agent-q-diff-buffer-applied-word))
-                       ('reject (agent-q-diff-buffer-mark-word 'rejected))
-                       ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
-                     (agent-q-diff-commands-hook-words agent-q-diff-buffer-change hunks)))
-           (when (< 0 n-waiting)
-             (format (ngettext "%d hunk is taken out when the agent's turn ends"
-                               "%d hunks are taken out when the agent's turn ends" n-waiting)
-                     n-waiting))
-           (when failed
-             (format "%d not: %s, %s" (length failed)
-                     (agent-q-diff-buffer-hunk-words (caar failed)) (cdar failed)))))
-    "; ")
-   (agent-q-diff-shown-words unseen (length hunks))
-   (agent-q-diff-change-followed-words agent-q-diff-buffer-change)
-   ;; The header line has them, too.
-   (if unseen "" (agent-q-diff-commands-counts-words agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-alike-decide-hunks (command hunks &optional reason)
   "Carry out COMMAND on those of HUNKS that it is for, and move on.
@@ -566,7 +534,7 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'.  REASON, a
 string or nil, becomes the comment on what is rejected."
   (agent-q-diff-alike--decide
    command
-   (lambda () (seq-filter (apply-partially #'agent-q-diff-alike--meant-p command) hunks))
+   (lambda () (seq-filter (apply-partially #'agent-q-diff-commands-meant-p command) hunks))
    '("%d hunk" . "%d hunks") reason))
 
 (defun agent-q-diff-alike-decide-group (command group &optional reason)
@@ -577,7 +545,7 @@ COMMAND and REASON are as for `agent-q-diff-alike-decide-hunks'."
    (lambda ()
      (agent-q-diff-alike--pick
       (seq-filter (lambda (place)
-                    (agent-q-diff-alike--meant-p command (agent-q-diff-alike-place-hunk place)))
+                    (agent-q-diff-commands-meant-p command (agent-q-diff-alike-place-hunk place)))
                   (agent-q-diff-alike-places group))))
    '("%d hunk" . "%d hunks alike") reason))
 

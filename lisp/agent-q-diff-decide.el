@@ -40,8 +40,9 @@ filters run on what is staged, as in `git add'.  If nil,
 
 ;;; Several files changed, all or none
 
-(defun agent-q-diff-transaction-run (actions)
-  "Carry out ACTIONS, all or none.
+(defun agent-q-diff-transaction-run (actions finally)
+  "Carry out ACTIONS, all or none, and then FINALLY, which no quit can prevent.
+Return the value of FINALLY.
 An action is a function that is called with one argument.  If that is
 non-nil, it returns a function without arguments that undoes the action; for
 the last action, which nothing can follow, it is nil.  If an action signals
@@ -49,6 +50,8 @@ an error or is quit, it has changed nothing, and those before it are undone,
 the latest first."
   (let ((taken nil)
         (is-done nil)
+        (was-inhibited inhibit-quit)
+        (inhibit-quit t)
         ;; Garbage collection must not truncate an undo list that is needed.
         (undo-outer-limit nil)
         (undo-limit most-positive-fixnum)
@@ -56,11 +59,15 @@ the latest first."
     (unwind-protect
         (agent-q-diff-operation-settling
           (while actions
-            (push (funcall (car actions) (cdr actions)) taken)
+            (push (let ((inhibit-quit was-inhibited)
+                        (agent-q-diff-apply-may-hold-quit t))
+                    (funcall (car actions) (cdr actions)))
+                  taken)
             (setq actions (cdr actions)))
           (setq is-done t))
       (unless is-done
-        (agent-q-diff-transaction--take-back taken)))))
+        (agent-q-diff-transaction--take-back taken)))
+    (funcall finally)))
 
 (defun agent-q-diff-transaction--take-back (taken)
   "Call each of TAKEN, functions; warn about those that fail."
@@ -183,6 +190,14 @@ not have it, return also why that is not so of the file."
              (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))
              (agent-q-diff-target-disk-message (agent-q-diff-file-change-target file))))))
 
+(defun agent-q-diff-decide-why-gone (change index)
+  "Return why nothing of file INDEX of CHANGE can be kept, or nil.
+Where the file is gone, not even the removal of a line is in it."
+  (let ((file (nth index (agent-q-diff-change-files change))))
+    (and (agent-q-diff-change-written change)
+         (agent-q-diff-file-change-is-lost file)
+         (agent-q-diff-target-disk-message (agent-q-diff-file-change-target file)))))
+
 (defun agent-q-diff-decide-when-done (change function)
   "Call FUNCTION, but if a plan for CHANGE is being carried out, after that."
   (if (agent-q-diff-change-in-progress-p change)
@@ -216,32 +231,47 @@ says why.  If a hook changed a text on saving, record that; the next
         (agent-q-diff-target-check-mergeable (car one))))
     (unless is-unrecorded
       (setq watched (agent-q-diff-decide--prepare change parts)))
-    (let ((agent-q-diff-operation-is-merged (and targets t)))
-      (agent-q-diff-transaction-run
-       (mapcan (lambda (part)
-                 (agent-q-diff-decide--steps
-                  (nth (agent-q-diff-engine-part-file part) files) part note))
-               (if (cdr parts) (agent-q-diff-decide--in-order files parts) parts))))
-    (let* ((written (and (not is-unrecorded) (agent-q-diff-change-written change)))
-           (why (agent-q-diff-decide--commit
-                 change engine
-                 (and (or written watched)
-                      (agent-q-diff-decide--carried-out change planned watched)))))
-      (unwind-protect
-          (progn
-            (agent-q-diff-decide--note-edited change parts edited)
-            (pcase-dolist (`(,target . ,is-new) targets)
-              (agent-q-diff-target-merge target is-new)))
-        (when (and why written)
-          (let ((inhibit-quit t))
-            (agent-q-diff-decide--back change is-undo 'is-unrecorded))
-          (signal 'agent-q-diff-bad-target (list why))))
+    (let* ((agent-q-diff-operation-is-merged (and targets t))
+           (why (agent-q-diff-transaction-run
+                 (mapcan (lambda (part)
+                           (agent-q-diff-decide--steps
+                            (nth (agent-q-diff-engine-part-file part) files) part note))
+                         (if (cdr parts) (agent-q-diff-decide--in-order files parts) parts))
+                 (lambda ()
+                   (agent-q-diff-decide--conclude change engine planned edited targets watched
+                                                  is-undo is-unrecorded)))))
       (cond
        (why (agent-q-diff-reviewed-say-not-decided why))
-       (written
-        (agent-q-diff-decide--take-over-comments change)
+       (is-unrecorded)
+       ((agent-q-diff-change-written change)
         (agent-q-diff-decide--warn-unstaged change))
        (watched (agent-q-diff-reviewed-tell-noted watched))))))
+
+(defun agent-q-diff-decide--conclude (change engine planned edited targets watched
+                                             is-undo is-unrecorded)
+  "Commit and record PLANNED, whose edits were made in the targets of CHANGE.
+If it is not recorded, return why, a string.
+EDITED is as for `agent-q-diff-decide--note-edited', and TARGETS as from
+`agent-q-diff-decide--targets'.  WATCHED is what `agent-q-diff-decide--prepare'
+returned; ENGINE, IS-UNDO and IS-UNRECORDED are as in
+`agent-q-diff-decide--carry-out'."
+  (let* ((written (and (not is-unrecorded) (agent-q-diff-change-written change)))
+         (why (agent-q-diff-decide--commit
+               change engine
+               (and (or written watched)
+                    (agent-q-diff-decide--carried-out change planned watched)))))
+    (unwind-protect
+        (progn
+          (agent-q-diff-decide--note-edited
+           change (agent-q-diff-engine-planned-parts planned) edited)
+          (pcase-dolist (`(,target . ,is-new) targets)
+            (agent-q-diff-target-merge target is-new)))
+      (when (and why written)
+        (agent-q-diff-decide--back change is-undo 'is-unrecorded)
+        (signal 'agent-q-diff-bad-target (list why))))
+    (when written
+      (agent-q-diff-decide--take-over-comments change))
+    why))
 
 (defun agent-q-diff-decide--targets (change planned)
   "Return (TARGET . IS-NEW) of each file of CHANGE that PLANNED decides about.
@@ -525,15 +555,14 @@ return why, a string."
 (defun agent-q-diff-decide-accept-all (change &optional file only)
   "Accept every pending hunk of CHANGE, as one edit of each target.
 If FILE is not nil, only those of the file with that index; if ONLY is not nil,
-only the hunks in that list.  Return a list of (HUNK . REASON): those that could
-not be applied.
+accept the hunks in that list instead, whatever was decided of them.  Return a
+list of (HUNK . REASON): those that could not be applied.
 
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
-  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil only)
-  (pcase-let* ((others (agent-q-diff-decide--others change only))
-               (`(,planned . ,left-out) (agent-q-diff-decide-plan-all change file others))
+  (agent-q-diff-decide--visit-for change 'accept file only)
+  (pcase-let* ((`(,planned . ,left-out) (agent-q-diff-decide-plan-all change file only))
                (refused (append left-out (agent-q-diff-engine-planned-refused planned))))
     (condition-case err
         (progn
@@ -543,43 +572,62 @@ several files, signal an error; then nothing has changed in any."
        (when (agent-q-diff-change-is-compound change)
          (signal (car err) (cdr err)))
        (setq refused (append refused
-                             (agent-q-diff-decide--accept-each
-                              change (append others (mapcar #'car refused)))))))
+                             (agent-q-diff-decide--one-by-one
+                              change 'accept (agent-q-diff-engine-planned-hunks planned))))))
     (setq refused (agent-q-diff-decide--told change refused))
     (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-decide-note-failure change hunk reason))
     refused))
 
-(defun agent-q-diff-decide--others (change only)
-  "Return the hunks of CHANGE that are not in the list ONLY; none if that is nil."
-  (when only
-    (let ((is-meant (make-bool-vector (car (agent-q-diff-change-tally change)) nil)))
-      (dolist (hunk only)
-        (aset is-meant hunk t))
-      (cl-loop for each across is-meant
-               for hunk from 0
-               unless each collect hunk))))
-
-(defun agent-q-diff-decide-plan-all (change &optional file others)
+(defun agent-q-diff-decide-plan-all (change &optional file only)
   "Plan to accept the pending hunks of CHANGE that can be written.
-If FILE is not nil, only those of the file with that index, and none of the
-list OTHERS.  Return (PLANNED . LEFT-OUT): an `agent-q-diff-engine-planned', and
-a list of (HUNK . REASON).
+FILE and ONLY are as for `agent-q-diff-decide-accept-all'.  Return (PLANNED
+. LEFT-OUT): an `agent-q-diff-engine-planned', and a list of (HUNK . REASON).
 Those are hunks with characters that the coding system of their file lacks,
 and hunks of files whose names have no file now, or lead to another."
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine 'accept file others))
-         (left-out (mapcan (apply-partially #'agent-q-diff-decide--unwritable change)
-                           (agent-q-diff-engine-planned-parts planned))))
+         (planned (agent-q-diff-engine-plan-all engine 'accept file nil only))
+         (is-meant (agent-q-diff-decide--planned-for change planned))
+         (left-out (nconc (mapcan (apply-partially #'agent-q-diff-decide--unwritable
+                                                   change is-meant)
+                                  (agent-q-diff-engine-planned-parts planned))
+                          (agent-q-diff-decide--of-gone-files change file is-meant))))
     (cons (if left-out
-              (agent-q-diff-engine-plan-all engine 'accept file
-                                            (append (mapcar #'car left-out) others))
+              (agent-q-diff-engine-plan-all engine 'accept file (mapcar #'car left-out) only)
             planned)
           left-out)))
 
-(defun agent-q-diff-decide--unwritable (change part)
-  "Return (HUNK . REASON) for each hunk in PART that its file cannot get.
-PART belongs to the latest plan to accept all hunks of CHANGE."
+(defun agent-q-diff-decide--planned-for (change planned)
+  "Return, as a vector of booleans, which hunks of CHANGE PLANNED is made for.
+Those that it refuses are among them."
+  (let ((is-meant (make-bool-vector (car (agent-q-diff-change-tally change)) nil)))
+    (dolist (hunk (agent-q-diff-engine-planned-hunks planned))
+      (aset is-meant hunk t))
+    (pcase-dolist (`(,hunk . ,_) (agent-q-diff-engine-planned-refused planned))
+      (aset is-meant hunk t))
+    is-meant))
+
+(defun agent-q-diff-decide--meant (change is-meant index)
+  "Return the hunks with lines of file INDEX of CHANGE that IS-MEANT has."
+  (seq-filter (lambda (hunk)
+                (and (aref is-meant hunk)
+                     (not (agent-q-diff-change-operation-of change hunk))))
+              (agent-q-diff-change-hunks-of change index)))
+
+(defun agent-q-diff-decide--of-gone-files (change file is-meant)
+  "Return (HUNK . REASON) for each hunk of IS-MEANT whose file in CHANGE is gone.
+If FILE is not nil, they are all of the file with that index."
+  (cl-loop for index below (length (agent-q-diff-change-files change))
+           for why = (and (memq file (list nil index))
+                          (agent-q-diff-decide-why-gone change index))
+           when why
+           nconc (mapcar (lambda (hunk) (cons hunk why))
+                         (agent-q-diff-decide--meant change is-meant index))))
+
+(defun agent-q-diff-decide--unwritable (change is-meant part)
+  "Return (HUNK . REASON) for each hunk of IS-MEANT that its file cannot get.
+PART, the part for that file, belongs to the latest plan to accept hunks of
+CHANGE."
   (let* ((index (agent-q-diff-engine-part-file part))
          (target (agent-q-diff-file-change-target
                   (nth index (agent-q-diff-change-files change))))
@@ -588,15 +636,11 @@ PART belongs to the latest plan to accept all hunks of CHANGE."
                         (agent-q-diff-target-buffer target)
                         (agent-q-diff-target-why-away target))))
     (when (or why-away (agent-q-diff-decide--why-unencodable change part))
-      (cl-loop for hunk in (agent-q-diff-change-hunks-of change index)
-               for is-pending = (and (null (agent-q-diff-change-operation-of change hunk))
-                                     (null (agent-q-diff-engine-hunk-mark
-                                            (agent-q-diff-change-hunk change hunk))))
-               for reason = (and is-pending
-                                 (or why-away
-                                     (seq-some (apply-partially
-                                                #'agent-q-diff-decide--why-unencodable change)
-                                               (agent-q-diff-decide--parts-of change hunk))))
+      (cl-loop for hunk in (agent-q-diff-decide--meant change is-meant index)
+               for reason = (or why-away
+                                (seq-some (apply-partially
+                                           #'agent-q-diff-decide--why-unencodable change)
+                                          (agent-q-diff-decide--parts-of change hunk)))
                when reason
                collect (cons hunk reason)))))
 
@@ -626,61 +670,58 @@ If the name of a file has no file now, or leads to another, that is the reason."
                 refused)
         (lambda (one other) (< (car one) (car other)))))
 
-(defun agent-q-diff-decide--visit-with (change file accessor value &optional only)
-  "Visit the files of CHANGE that were put off and have certain hunks.
-ACCESSOR is a function of an `agent-q-diff-engine-hunk'; the hunks meant are
-those for which it returns VALUE.  If FILE is not nil, only that file is meant,
-and if ONLY is not nil, the files of the hunks in that list."
-  (cond
-   ((not (agent-q-diff-change-has-put-off change)))
-   (only (dolist (hunk only)
-           (agent-q-diff-decide-visit change hunk)))
-   (t
-    (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
-                                   (agent-q-diff-change-files change))
-             for index from 0
-             when (and (memq file (list nil index))
-                       (agent-q-diff-target-put-off target)
-                       (seq-some (lambda (hunk)
-                                   (eq value (funcall accessor
-                                                      (agent-q-diff-change-hunk change hunk))))
-                                 (agent-q-diff-change-hunks-of change index)))
-             do (agent-q-diff-change-visit change index)))))
+(defun agent-q-diff-decide--visit-for (change command file &optional only)
+  "Visit the files of CHANGE that were put off and that COMMAND may write.
+If FILE is not nil, only that file is meant, and if ONLY is not nil, the files
+of the hunks in that list."
+  (when (agent-q-diff-change-has-put-off change)
+    (dolist (index (cond
+                    (only (delete-consecutive-dups
+                           (mapcar (apply-partially #'agent-q-diff-change-file-index change)
+                                   only)))
+                    (file (list file))
+                    (t (number-sequence 0 (1- (length (agent-q-diff-change-files change)))))))
+      (when (agent-q-diff-decide--writes-p change command index only)
+        (agent-q-diff-change-visit change index)))))
 
-(defun agent-q-diff-decide--accept-each (change except)
-  "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
-This is one undo step all the same.  Return a list of (HUNK . REASON):
-those that could not be applied."
-  (agent-q-diff-decide-in-one-step
-   change
-   (lambda ()
-     (let ((failed nil))
-       (cl-loop for mark in (agent-q-diff-module-marks
-                             (agent-q-diff-change-engine change))
-                for hunk from 0
-                unless (or mark (memq hunk except))
-                do (condition-case err
-                       (agent-q-diff-decide-hunk change 'accept hunk)
-                     (error (push (cons hunk (agent-q-diff-error-text err))
-                                  failed))))
-       failed))))
+(defun agent-q-diff-decide--writes-p (change command index only)
+  "Return non-nil if COMMAND may write file INDEX of CHANGE.
+If ONLY is nil, it is meant for all hunks of the file that it is for.  What was
+written before the review and is there is only marked by `accept' and `unapply',
+so a file that can still be visited later need not be visited for them."
+  (let ((target (agent-q-diff-file-change-target
+                 (nth index (agent-q-diff-change-files change)))))
+    (when (agent-q-diff-target-put-off target)
+      (let ((hunks (mapcar (apply-partially #'agent-q-diff-change-hunk change)
+                           (agent-q-diff-change-hunks-of change index))))
+        (cond
+         ((and (agent-q-diff-change-written change) (not (eq command 'reject)))
+          (not (and (seq-every-p (lambda (hunk)
+                                   (and (eq t (agent-q-diff-engine-hunk-fact hunk))
+                                        (not (eq 'rejected
+                                                 (agent-q-diff-engine-hunk-mark hunk)))))
+                                 hunks)
+                    (agent-q-diff-target-can-wait-p target))))
+         (only t)
+         ((eq command 'unapply) (seq-some #'agent-q-diff-engine-hunk-fact hunks))
+         (t (not (seq-every-p #'agent-q-diff-engine-hunk-mark hunks))))))))
 
 (defun agent-q-diff-decide-unapply-all (change &optional file)
   "Unapply every hunk of CHANGE that is in a target, as one edit of each.
 If CHANGE was written before its review, make every hunk pending instead.
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those with which that could not be done."
-  (if (agent-q-diff-change-written change)
-      (agent-q-diff-decide--visit-with change file #'ignore nil)
-    (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t))
   (agent-q-diff-decide--all change 'unapply file))
 
-(defun agent-q-diff-decide--all (change command file &optional left-out)
+(defun agent-q-diff-decide--all (change command file &optional left-out only)
   "Carry out COMMAND, `unapply' or `reject', on all hunks of CHANGE it is for.
-FILE and the value are as for `agent-q-diff-decide-unapply-all'.  LEFT-OUT is
-a list of hunks that are not rejected."
+FILE and the value are as for `agent-q-diff-decide-unapply-all'.  LEFT-OUT and
+ONLY are as for `agent-q-diff-engine-plan-all'.  Signal an error if it cannot
+be carried out; then nothing has changed."
+  (unless (and (eq command 'reject) (not (agent-q-diff-change-written change)))
+    (agent-q-diff-decide--visit-for change command file only))
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine command file left-out)))
+         (planned (agent-q-diff-engine-plan-all engine command file left-out only)))
     (agent-q-diff-decide--carry-out change engine planned)
     (agent-q-diff-decide--told change (agent-q-diff-engine-planned-refused planned))))
 
@@ -711,37 +752,60 @@ before its review, and those that have lines of the user's, which stay pending."
         (agent-q-diff-change-committed change) nil)
   (if (agent-q-diff-change-written change)
       (let ((shared (agent-q-diff-decide--shared change file)))
-        (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
         (append (agent-q-diff-decide--all change 'reject file shared)
                 (agent-q-diff-decide--shared-told shared)))
     (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file)
     nil))
 
 (defun agent-q-diff-decide-these (change command hunks)
-  "Carry out COMMAND on HUNKS of CHANGE, as one decision.
-COMMAND is `accept' or `reject', for those that are pending, or `unapply'.
-Return a list of (HUNK . REASON): those with which it could not be done; hunks
-that have lines of the user's, too, are not taken out."
-  (agent-q-diff-decide-in-one-step
-   change
+  "Carry out COMMAND on HUNKS of CHANGE, whatever was decided, as one decision.
+COMMAND is `accept', `reject' or `unapply'.  Return a list of (HUNK . REASON):
+those with which it could not be done; hunks that have lines of the user's, too,
+are not taken out.  If it cannot be done with all at once, it is done with one
+after the other, unless that would take out what was written before.  If it
+signals an error or is quit, nothing has changed."
+  (agent-q-diff-decide-all-or-none
+   change #'agent-q-diff-decide-back
    (lambda ()
-     (cond
-      ((eq command 'accept) (agent-q-diff-decide-accept-all change nil hunks))
-      ((and (eq command 'reject) (agent-q-diff-change-written change))
-       (let ((shared (seq-filter (apply-partially #'agent-q-diff-change-shared-p change)
-                                 hunks)))
-         (agent-q-diff-decide--visit-with change nil #'ignore nil hunks)
-         (append (agent-q-diff-decide--all change 'reject nil
-                                           (append shared
-                                                   (agent-q-diff-decide--others change hunks)))
-                 (agent-q-diff-decide--shared-told shared))))
-      (t
-       (let ((failed nil))
-         (dolist (hunk hunks (nreverse failed))
-           (condition-case err
-               (agent-q-diff-decide-hunk change command hunk)
-             (agent-q-diff-error
-              (push (cons hunk (agent-q-diff-error-text err)) failed))))))))))
+     (let* ((takes-out (and (eq command 'reject) (agent-q-diff-change-written change)))
+            (shared (and takes-out
+                         (seq-filter (apply-partially #'agent-q-diff-change-shared-p change)
+                                     hunks)))
+            (others (if shared (seq-difference hunks shared) hunks)))
+       (sort (append (agent-q-diff-decide--shared-told shared)
+                     (cond
+                      ((null others) nil)
+                      ((eq command 'accept) (agent-q-diff-decide-accept-all change nil others))
+                      (takes-out (agent-q-diff-decide--at-once change command others))
+                      (t
+                       (condition-case nil
+                           (agent-q-diff-decide--at-once change command others)
+                         (agent-q-diff-error
+                          (agent-q-diff-decide--one-by-one change command others))))))
+             (lambda (one other) (< (car one) (car other))))))))
+
+(defun agent-q-diff-decide--at-once (change command hunks)
+  "Carry out COMMAND, `unapply' or `reject', on HUNKS of CHANGE.
+The value is as for `agent-q-diff-decide--all'."
+  (prog1 (agent-q-diff-decide--all change command nil nil hunks)
+    (when (agent-q-diff-change-failures change)
+      (dolist (hunk hunks)
+        (agent-q-diff-decide--forget-failure change hunk)))))
+
+(defun agent-q-diff-decide--one-by-one (change command hunks)
+  "Carry out COMMAND on each of HUNKS of CHANGE with which it can be done.
+The value is as for `agent-q-diff-decide-these'."
+  (agent-q-diff-decide-all-or-none
+   change #'agent-q-diff-decide-back
+   (lambda ()
+     (cl-loop for hunk in hunks
+              for why = (condition-case err
+                            (progn
+                              (agent-q-diff-decide-hunk change command hunk)
+                              nil)
+                          (error (agent-q-diff-error-text err)))
+              when why
+              collect (cons hunk why)))))
 
 ;;;; Several decisions
 
@@ -771,6 +835,27 @@ IS-UNRECORDED is as for `agent-q-diff-decide--carry-out'."
       (let ((n (- (agent-q-diff-module-n-decisions engine) before)))
         (when (> n 1)
           (agent-q-diff-module-join-decisions engine n))))))
+
+(defun agent-q-diff-decide-all-or-none (change back function)
+  "Do what `agent-q-diff-decide-in-one-step' does with CHANGE and FUNCTION.
+If FUNCTION signals an error or is quit, undo what it has done, the latest
+first: BACK is called with CHANGE and nil, like `agent-q-diff-decide-back', as
+long as it returns non-nil."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (before (agent-q-diff-module-n-decisions engine))
+         (is-done nil))
+    (unwind-protect
+        (prog1 (agent-q-diff-decide-in-one-step change function)
+          (setq is-done t))
+      (unless is-done
+        (let ((inhibit-quit t))
+          (condition-case err
+              (while (and (< before (agent-q-diff-module-n-decisions engine))
+                          (funcall back change nil)))
+            (error
+             (agent-q-diff-base-warn
+              (format "A command failed, and what it had done could not be undone: %s"
+                      (agent-q-diff-error-text err))))))))))
 
 (defun agent-q-diff-decide-in-one-step (change function)
   "Call FUNCTION and return its value; its decisions on CHANGE become one.

@@ -299,15 +299,16 @@ N-CHARS, N-NOW and DISK are passed to that.  PATH is the target's, or nil."
         (setcdr now (agent-q-diff-engine-text (cdr now)))))
     report))
 
-(defun agent-q-diff-engine-plan-all (review command &optional file left-out)
+(defun agent-q-diff-engine-plan-all (review command &optional file left-out only)
   "Plan COMMAND on every hunk of REVIEW that it is for.
-If COMMAND is `accept' or `reject', these are the pending ones, for `accept'
-except the hunks LEFT-OUT.  If it is `unapply', they are those in the target,
-or, if the change was written before its review, those that are decided.  If
-FILE is not nil, plan that only for the file with that index.  Return an
+If COMMAND is `accept' or `reject', these are the pending ones.  If it is
+`unapply', they are those in the target, or, if the change was written before
+its review, those that are decided.  If ONLY is not nil, they are those in that
+list, whatever was decided of them.  If FILE is not nil, plan that only for the
+file with that index, and never for the hunks in the list LEFT-OUT.  Return an
 `agent-q-diff-engine-planned'."
   (agent-q-diff-engine--planned
-   (agent-q-diff-module-plan-all review command file left-out)))
+   (agent-q-diff-module-plan-all review command file left-out only)))
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
   "Plan to undo the latest decision on REVIEW.

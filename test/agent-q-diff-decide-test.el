@@ -102,11 +102,14 @@
 
 ;;;; All at once
 
+(defun aqd-decide-narrow ()
+  "Visit the file of the test, narrowed so that it has no place for the last hunk."
+  (with-current-buffer (aqd-visit)
+    (narrow-to-region (point-min) (agent-q-diff-text-position (current-buffer) 25))))
+
 (ert-deftest aqd-decide-accept-all-takes-what-the-target-takes ()
   (aqd-with-forty-lines
-    (with-current-buffer (aqd-visit)
-      (narrow-to-region (point-min)
-                        (agent-q-diff-text-position (current-buffer) 25)))
+    (aqd-decide-narrow)
     (aqd-call-with-three
      (lambda ()
        (let ((said nil))
@@ -124,6 +127,26 @@
       (let ((last-command nil))
         (undo))
       (should (equal (buffer-string) aqd-original-of-three)))))
+
+(ert-deftest aqd-decide-a-quit-while-one-is-accepted-after-the-other-leaves-none ()
+  (aqd-with-forty-lines
+    (aqd-decide-narrow)
+    (aqd-call-with-three
+     (lambda ()
+       (let* ((n 0)
+              (quit (lambda (&rest _)
+                      (when (= 2 (cl-incf n))
+                        (signal 'quit nil)))))
+         (advice-add 'agent-q-diff-decide-hunk :before quit)
+         (unwind-protect
+             (should (eq 'quit (condition-case nil
+                                   (agent-q-diff-accept-all)
+                                 (quit 'quit))))
+           (advice-remove 'agent-q-diff-decide-hunk quit))
+         (should (= 2 n)))
+       (should (equal '(nil nil nil) (aqd-decide-marks)))
+       (should (equal (aqd-disk) aqd-original-of-three))
+       (agent-q-diff-reject-all)))))
 
 ;;;; What was written, and is not in the file any more
 
@@ -299,6 +322,68 @@ hunk 1: it is not in the file any more; s splits it, r rejects"
       (should (string-match-p
                "\\`Failed to keep the hunk: .*/n\\.txt was deleted or renamed after"
                (aqd-pending-do #'agent-q-diff-accept-hunk 0))))))
+
+(ert-deftest aqd-decide-nothing-is-kept-of-a-file-that-is-gone ()
+  "Not even the removal of lines, and this is said once."
+  (dolist (is-visited '(nil t))
+    (dolist (key '("a" "heading" "all"))
+      (aqd-with-repository
+        (aqd-pending-put "g.txt" "1\n")
+        (aqd-pending-put "f.txt" (aqd-numbered 30 '((3) (12) (27 . "x"))))
+        (when is-visited
+          (find-file-noselect "f.txt"))
+        (aqd-with-pending
+          (delete-file "f.txt")
+          (let ((said (pcase key
+                        ("a" (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+                        ("heading" (goto-char (aref agent-q-diff-buffer-headings 0))
+                         (aqd-said (agent-q-diff-accept-hunk)))
+                        ("all" (aqd-said (agent-q-diff-accept-all))))))
+            (should (string-match-p "f\\.txt was deleted" said))
+            (should-not (string-match-p "was deleted.*was deleted" said))
+            (unless (equal key "a")
+              (should (string-match-p "hunk 1 of f\\.txt and 2 others: " said))))
+          (should (equal '(nil nil nil) (seq-take (aqd-decide-marks) 3))))
+        (aqd-with-pending
+          (should (equal aqd-pending-text
+                         (progn (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+                                (aqd-pending-has "f.txt")))))))))
+
+(ert-deftest aqd-decide-nothing-that-was-taken-out-of-a-file-that-is-gone-is-kept ()
+  (aqd-with-repository
+    (aqd-pending-put "g.txt" "1\n")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3) (27 . "x"))))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (delete-file "f.txt")
+      (should (string-match-p
+               "\\`1 hunk kept; 2 not: hunk 1 of f\\.txt, .*f\\.txt was deleted"
+               (aqd-do-all #'agent-q-diff-accept-hunk)))
+      (should (equal '(rejected rejected applied) (aqd-decide-marks)))
+      (should-not (file-exists-p "f.txt")))))
+
+(ert-deftest aqd-decide-undoing-what-took-nothing-out-takes-nothing-out ()
+  "Somebody takes the change away, and brings it back after the decision."
+  (pcase-dolist (`(,make ,withdraw)
+                 `((,(lambda () (aqd-pending-put "f.txt" (aqd-numbered 30 aqd-decide-three)))
+                    ,(lambda () (aqd-pending-put "f.txt" (aqd-numbered 30 nil))))
+                   (,(lambda () (set-file-modes "f.txt" #o755))
+                    ,(lambda () (set-file-modes "f.txt" #o644)))
+                   (,(lambda () (delete-file "f.txt"))
+                    ,(lambda () (aqd-pending-put "f.txt" (aqd-numbered 30 nil))))))
+    (aqd-with-repository
+      (funcall make)
+      (let ((as-made (list (file-exists-p "f.txt") (file-modes "f.txt") (aqd-pending-has "f.txt"))))
+        (aqd-with-pending
+          (funcall withdraw)
+          (should (string-match-p "somebody had done that already"
+                                  (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+          (funcall make)
+          (should (string-match-p "\\`Undid" (aqd-said (agent-q-diff-undo))))
+          (should (null (car (aqd-decide-marks))))
+          (should (equal as-made (list (file-exists-p "f.txt") (file-modes "f.txt")
+                                       (aqd-pending-has "f.txt")))))))))
 
 (provide 'agent-q-diff-decide-test)
 ;;; agent-q-diff-decide-test.el ends here

@@ -291,17 +291,35 @@ impl FileChange {
         })
     }
 
+    /// Returns whether `command` is for `entry` when it is for all entries; see [`Review::is_for`]. Panics
+    /// if there is no such entry.
+    pub fn is_for(&self, command: Command, entry: Entry) -> bool {
+        let at = match entry {
+            Entry::Operation(at) => at,
+            Entry::Hunk(hunk) => return self.review_or_panic().is_for(command, hunk),
+        };
+        let decided = &self.operations[at];
+        match (command, self.stage, decided.presence) {
+            (Command::Unapply, Stage::Proposed, Presence::In) => true,
+            (Command::Unapply, Stage::Proposed, Presence::Out) => false,
+            // Of what others have changed since, the user must read that it stays.
+            (Command::Unapply, Stage::Proposed, Presence::Neither) => decided.is_ours,
+            (Command::Unapply, Stage::Written, _) => decided.mark != Mark::Pending,
+            _ => decided.mark == Mark::Pending,
+        }
+    }
+
     /// Returns the steps of `command` on the operations for which `is_meant` holds. What is not
     /// possible goes into `refused`.
     fn steps(
         &self,
         command: Command,
-        is_meant: impl Fn(usize, &Decided) -> bool,
+        is_meant: impl Fn(Entry) -> bool,
         refused: &mut Vec<(Entry, Unable)>,
     ) -> Vec<(usize, Step)> {
         let mut steps = Vec::new();
         let decided = self.n_implied..self.operations.len();
-        for at in decided.filter(|&at| is_meant(at, &self.operations[at])) {
+        for at in decided.filter(|&at| is_meant(Entry::Operation(at))) {
             match self.operation_step(at, command) {
                 Ok(step) => steps.push((at, step)),
                 Err(why) => refused.push((Entry::Operation(at), why)),
@@ -571,60 +589,33 @@ impl Change {
         Ok(ChangePlan::of_file(file, operations, Some(plan)))
     }
 
-    /// Plans `command`, accepting or rejecting, on everything that is pending in `files`, without the
-    /// entries for which `is_left_out` holds. Also returns those on which it is not possible.
-    pub fn plan_pending(
+    /// Plans `command` on everything in `files` that it is for; see [`FileChange::is_for`] and
+    /// [`Change::plan_each`].
+    pub fn plan_all(
         &self,
         files: impl IntoIterator<Item = usize>,
         command: Command,
-        is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
-        self.plan_files(
-            files,
-            command,
-            |file, at, decided| {
-                decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
-            },
-            |file, review| {
-                review.plan_pending(command, |hunk| is_left_out(file, Entry::Hunk(hunk)))
-            },
-        )
+        let is_for = |file: usize, entry| self.files[file].is_for(command, entry);
+        self.plan_each(files, command, is_for)
     }
 
-    /// Plans to take everything out of `files` that is in them. Also returns what cannot be taken
-    /// out.
-    pub fn plan_unapply(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_files(
-            files,
-            Command::Unapply,
-            // Of what others have changed since, the user must read that it stays.
-            |file, _, decided| match decided.presence {
-                _ if self.files[file].stage == Stage::Written => decided.mark != Mark::Pending,
-                Presence::In => true,
-                Presence::Out => false,
-                Presence::Neither => decided.is_ours,
-            },
-            |_, review| review.plan_none(),
-        )
-    }
-
-    /// Plans `command` in `files`, on the operations for which `is_meant` holds, and what `plan` returns
-    /// for the text of each. Also returns what is not possible.
-    fn plan_files(
+    /// Plans `command` on those entries of `files` for which `is_meant` holds, whatever was decided of
+    /// them, as one plan. Also returns those on which it is not possible.
+    pub fn plan_each(
         &self,
         files: impl IntoIterator<Item = usize>,
         command: Command,
-        is_meant: impl Fn(usize, usize, &Decided) -> bool,
-        plan: impl Fn(usize, &Review) -> (Plan, Vec<(usize, Refusal)>),
+        is_meant: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
         let (mut parts, mut all_refused) = (Vec::new(), Vec::new());
         for file in files {
             let change = &self.files[file];
             let mut refused = Vec::new();
-            let is_meant = |at, decided: &Decided| is_meant(file, at, decided);
+            let is_meant = |entry| is_meant(file, entry);
             let mut operations = change.steps(command, is_meant, &mut refused);
             let text = change.review().and_then(|review| {
-                let (plan, unable) = plan(file, review);
+                let (plan, unable) = review.plan_each(command, |hunk| is_meant(Entry::Hunk(hunk)));
                 change.text_part(plan, unable, &mut operations, &mut refused)
             });
             let part = Part {
@@ -737,7 +728,7 @@ impl Change {
 
     /// Rejects every entry of `files` that is not marked applied.
     pub fn reject_all(&mut self, files: Range<usize>) {
-        let (plan, _) = self.plan_pending(files.clone(), Command::Reject, |_, _| false);
+        let (plan, _) = self.plan_all(files.clone(), Command::Reject);
         self.commit(&plan);
         // One that was rejected already may have failed to be accepted since then.
         for file in files {

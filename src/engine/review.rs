@@ -471,9 +471,9 @@ impl Review {
     /// Records what `plan` does, after its edits have been made.
     pub fn commit(&mut self, plan: &Plan) {
         let steps = plan.steps.iter();
-        let changed: Vec<usize> = steps
+        let changed: Vec<(usize, bool)> = steps
             .filter(|(hunk, step)| step.is_flip || step.mark != self.marks[*hunk])
-            .map(|(hunk, _)| *hunk)
+            .map(|(hunk, step)| (*hunk, step.is_flip))
             .collect();
         self.remember(changed.into_iter(), plan.role);
         self.proposal.flip(&plan.flips, &plan.atoms);

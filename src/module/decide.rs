@@ -9,7 +9,7 @@ use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Ref
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
-    Basis, Command, Counts, Decision, Fact, Mark, Note, OnDisk, Position, Review, Step, Whereabouts,
+    Basis, Counts, Decision, Fact, Mark, Note, OnDisk, Position, Review, Step, Whereabouts,
 };
 use agent_q_diff_engine::weave::LineEdit;
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -369,11 +369,13 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
     })
 }
 
-/// Plan to accept every pending hunk of REVIEW and return the plan.
+/// Plan COMMAND on many hunks of REVIEW and return the plan.
 ///
-/// If COMMAND is `unapply' or `reject', plan that instead.  If FILE is not
-/// nil, plan it only for the file with that index.  LEFT-OUT is a list of
-/// hunks that are not accepted, or not rejected.  The plan is as in `agent-q-diff-module-plan'.
+/// If ONLY is nil, these are the pending ones, or if COMMAND is `unapply', those
+/// that are in the target or, if they were written before, decided.  Otherwise
+/// they are those in the list ONLY, whatever was decided of them.  If FILE is not
+/// nil, plan it only for the file with that index, and never for the hunks in the
+/// list LEFT-OUT.  The plan is as in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_all<'e>(
     env: &'e Env,
@@ -381,19 +383,27 @@ fn plan_all<'e>(
     command: Value<'e>,
     file: Option<usize>,
     left_out: Value<'e>,
+    only: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        let files = files(env, &ongoing.change, file)?;
-        let hunks = elements(left_out)?.into_iter();
-        let left_out = hunks
-            .map(|hunk| ongoing.entry(env, hunk.into_rust()?))
-            .collect::<Result<HashSet<_>>>()?;
-        let is_left_out = |file, entry| left_out.contains(&(file, entry));
-        let (plan, refused) = match command_named(env, command)? {
-            Command::Unapply => ongoing.change.plan_unapply(files),
-            command => ongoing.change.plan_pending(files, command, is_left_out),
+        let change = &ongoing.change;
+        let files = files(env, change, file)?;
+        let entries = |hunks| -> Result<HashSet<_>> {
+            let hunks = elements(hunks)?.into_iter();
+            hunks
+                .map(|hunk| ongoing.entry(env, hunk.into_rust()?))
+                .collect()
         };
+        let (left_out, only_these) = (entries(left_out)?, entries(only)?);
+        let command = command_named(env, command)?;
+        let (plan, refused) = change.plan_each(files, command, |file, entry| {
+            let is_meant = match only.is_not_nil() {
+                true => only_these.contains(&(file, entry)),
+                false => change.files()[file].is_for(command, entry),
+            };
+            is_meant && !left_out.contains(&(file, entry))
+        });
         keep(env, &mut ongoing, plan, refused, None)
     })
 }

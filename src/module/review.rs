@@ -780,16 +780,16 @@ fn spans(values: Value) -> Result<Vec<(usize, usize, Place)>> {
 
 /// Return a list of the hunks of REVIEW that change only white space, which means nothing there.
 ///
-/// Hunks of FILES, a list of indices, are left out: there it may mean something.
+/// They are those of FILES, a list of indices in order: in all others it may mean something.
 #[defun]
 fn blank_hunks<'e>(env: &'e Env, session: &mut Session, files: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
-        let left_out = elements(files)?.into_iter().map(|file| file.into_rust());
-        let left_out: Vec<usize> = left_out.collect::<Result<_>>()?;
         let mut blank = Vec::new();
-        for (file, change) in ongoing.change.files().iter().enumerate() {
-            let Some(review) = change.review().filter(|_| !left_out.contains(&file)) else {
+        for file in elements(files)? {
+            let file: usize = file.into_rust()?;
+            let change = ongoing.change.files().get(file);
+            let Some(review) = change.and_then(|change| change.review()) else {
                 continue;
             };
             let first = ongoing.change.number(file, Entry::Hunk(0));

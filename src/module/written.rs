@@ -748,10 +748,23 @@ fn fresh<'e>(env: &'e Env, session: &mut Session, codings: Value<'e>) -> Result<
     })
 }
 
+/// Returns a sentence that names `paths`, of which the index has what is not kept.
+fn unkept_words(paths: &[Vec<u8>]) -> Vec<u8> {
+    const MAX_NAMES: usize = 3;
+    let mut said = b"the index has changes of ".to_vec();
+    said.extend(paths[..paths.len().min(MAX_NAMES)].join(&b", "[..]));
+    if paths.len() > MAX_NAMES {
+        said.extend(format!(" and {} more", paths.len() - MAX_NAMES).as_bytes());
+    }
+    said.extend(b" that you have not kept");
+    said
+}
+
 /// Put what is kept in REVIEW into git's index; return (N . FAILED).
 ///
 /// Its change was written before.  N is the number of files that were staged,
-/// and FAILED has, for each file that could not be, a sentence that says why.
+/// and FAILED has, for each file that could not be, a sentence that says why, and
+/// one about the files of which the index has what is not kept.
 #[defun]
 fn stage<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -771,6 +784,15 @@ fn stage<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
                     }
                     Err(error) => failed.push(text(env, error.to_string().as_bytes())?),
                 }
+            }
+            let paths = written.files.iter().flat_map(|file| {
+                let from = file.from.as_ref().map(|(from, _)| &from[..]);
+                from.into_iter().chain([&file.path[..]])
+            });
+            match project.staged_unkept(&paths.collect::<Vec<_>>()) {
+                Ok(unkept) if unkept.is_empty() => {}
+                Ok(unkept) => failed.push(text(env, &unkept_words(&unkept))?),
+                Err(error) => failed.push(text(env, error.to_string().as_bytes())?),
             }
             env.cons(n, list(env, failed)?)
         })

@@ -24,6 +24,7 @@ struct File {
 }
 
 /// One file of a change, and what is proposed for it.
+#[derive(Clone)]
 struct Proposed {
     old: Option<File>,
     new: Option<File>,
@@ -187,6 +188,7 @@ fn typed(n_lines: usize) -> Vec<u8> {
 }
 
 /// A change, and the files that it is about.
+#[derive(Clone)]
 struct Table {
     proposed: Vec<Proposed>,
     change: Change,
@@ -281,6 +283,13 @@ impl Table {
         }
     }
 
+    fn entries(&self) -> Vec<(usize, Entry)> {
+        let files = (0..).zip(self.change.files());
+        files
+            .flat_map(|(at, file)| file.entries().map(move |entry| (at, entry)))
+            .collect()
+    }
+
     fn marks(&self) -> Vec<Vec<Mark>> {
         let files = self.change.files().iter();
         files
@@ -310,28 +319,12 @@ impl Table {
         let one = || file..file + 1;
         let all = || 0..self.proposed.len();
         let plan = match dice.roll(16) {
-            0 => {
-                self.change
-                    .plan_pending(all(), Command::Accept, |_, _| false)
-                    .0
-            }
-            1 => {
-                self.change
-                    .plan_pending(all(), Command::Reject, |_, _| false)
-                    .0
-            }
-            2 => self.change.plan_unapply(all()).0,
-            3 => {
-                self.change
-                    .plan_pending(one(), Command::Accept, |_, _| false)
-                    .0
-            }
-            4 => {
-                self.change
-                    .plan_pending(one(), Command::Reject, |_, _| false)
-                    .0
-            }
-            5 => self.change.plan_unapply(one()).0,
+            0 => self.change.plan_all(all(), Accept).0,
+            1 => self.change.plan_all(all(), Reject).0,
+            2 => self.change.plan_all(all(), Unapply).0,
+            3 => self.change.plan_all(one(), Accept).0,
+            4 => self.change.plan_all(one(), Reject).0,
+            5 => self.change.plan_all(one(), Unapply).0,
             6 | 7 => match self.change.plan_undo() {
                 Ok(plan) => plan,
                 Err(_) => return,
@@ -375,6 +368,48 @@ fn after_every_step_each_file_is_the_original_with_exactly_what_is_in_it() {
 }
 
 #[test]
+fn entries_in_any_state_are_decided_at_once_as_one_after_the_other() {
+    let (mut n_decided, mut n_refused) = (0, 0);
+    for case in 0..n_cases(300) {
+        let mut dice = Dice::new(2_000_000 + case as u64);
+        let proposed = (0..4).map(|at| Proposed::random(at, &mut dice)).collect();
+        let mut table = Table::of(proposed);
+        if dice.roll(2) == 0 {
+            let (plan, _) = table.change.plan_all(0..4, Accept);
+            table.carry_out(&plan, usize::MAX);
+            for (file, entry) in table.entries() {
+                table.change.set_mark(file, entry, Pending);
+            }
+            table.change.begin_written();
+        }
+        for _ in 0..20 {
+            table.step(&mut dice);
+            let command = [Accept, Reject, Unapply][dice.roll(3)];
+            let entries = table.entries().into_iter();
+            let meant: Vec<_> = entries.filter(|_| dice.roll(3) > 0).collect();
+            let (mut other, mut expected) = (table.clone(), Vec::new());
+            for &(file, entry) in &meant {
+                match other.change.plan(file, entry, command) {
+                    Ok(plan) => other.carry_out(&plan, usize::MAX),
+                    Err(why) => expected.push((file, entry, why)),
+                }
+            }
+            let is_meant = |file, entry| meant.contains(&(file, entry));
+            let n_before = table.change.n_decisions();
+            let (plan, refused) = table.change.plan_each(0..4, command, is_meant);
+            table.carry_out(&plan, usize::MAX);
+            table.check();
+            assert_eq!(refused, expected);
+            assert_eq!((table.marks(), &table.files), (other.marks(), &other.files));
+            assert!(table.change.n_decisions() <= n_before + 1);
+            n_decided += meant.len() - refused.len();
+            n_refused += refused.len();
+        }
+    }
+    assert!(n_decided > 1_000 && n_refused > 100);
+}
+
+#[test]
 fn undone_to_the_beginning_everything_is_as_it_was() {
     for case in 0..n_cases(100) {
         let mut dice = Dice::new(1_000_000 + case as u64);
@@ -384,14 +419,11 @@ fn undone_to_the_beginning_everything_is_as_it_was() {
         for _ in 0..20 {
             match dice.roll(4) {
                 0 => {
-                    let plan = table
-                        .change
-                        .plan_pending(0..4, Command::Accept, |_, _| false)
-                        .0;
+                    let plan = table.change.plan_all(0..4, Accept).0;
                     table.carry_out(&plan, usize::MAX);
                 }
                 1 => {
-                    let plan = table.change.plan_unapply(0..4).0;
+                    let plan = table.change.plan_all(0..4, Unapply).0;
                     table.carry_out(&plan, usize::MAX);
                 }
                 _ => {
@@ -526,7 +558,7 @@ fn a_new_file_goes_with_its_lines_unless_others_have_written_there() {
         table.act(LINES, Accept).unwrap();
         table.type_into(0);
         if whole {
-            let (plan, refused) = table.change.plan_unapply(0..1);
+            let (plan, refused) = table.change.plan_all(0..1, Unapply);
             assert_eq!(refused, []);
             table.carry_out(&plan, usize::MAX);
         } else {
@@ -551,9 +583,7 @@ fn lines_are_not_put_into_another_file_of_that_name() {
         .observe_obstacle(0, 0, "it is there".to_owned());
     let changed = Unable::Changed("it is there".to_owned());
     assert_eq!(table.change.plan(0, LINES, Accept), Err(changed.clone()));
-    let (plan, refused) = table
-        .change
-        .plan_pending(0..1, Command::Accept, |_, _| false);
+    let (plan, refused) = table.change.plan_all(0..1, Accept);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, LINES, changed)]);
     let snapshot = table.change.snapshot(0).unwrap();
@@ -578,9 +608,7 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
     for command in [Accept, Unapply, Toggle] {
         assert_eq!(table.change.plan(0, FILE, command), Err(changed.clone()));
     }
-    let (plan, refused) = table
-        .change
-        .plan_pending(0..1, Command::Accept, |_, _| false);
+    let (plan, refused) = table.change.plan_all(0..1, Accept);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, FILE, changed)]);
     let plan = table.change.plan(0, FILE, Reject).unwrap();
@@ -612,7 +640,7 @@ fn keeping_what_was_written_before_does_nothing_that_others_have_undone() {
     for command in [Accept, Toggle] {
         assert_eq!(change.plan(0, FILE, command), Err(undone.clone()));
     }
-    let (plan, refused) = change.plan_pending(0..1, Accept, |_, _| false);
+    let (plan, refused) = change.plan_all(0..1, Accept);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, FILE, undone)]);
     // Nor does undoing a keep.

@@ -76,7 +76,7 @@ fn check_decision(desk: &Desk, by_marks: Decision, by_facts: Decision) {
 fn nothing_applied_is_a_rejection() {
     let mut desk = desk();
     check_decision(&desk, Decision::Rejected, Decision::Rejected);
-    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    let (plan, _) = desk.plan_for_all(Reject);
     desk.review.commit(&plan);
     check_decision(&desk, Decision::Rejected, Decision::Rejected);
 }

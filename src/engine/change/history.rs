@@ -15,7 +15,8 @@ struct Past {
     file: usize,
     at: usize,
     mark: Mark,
-    presence: Presence,
+    /// `None` if the decision neither did it nor undid it.
+    presence: Option<Presence>,
 }
 
 /// A decision, or the split of a hunk.
@@ -62,7 +63,7 @@ impl Change {
                     file: *file,
                     at,
                     mark: decided.mark,
-                    presence: decided.presence,
+                    presence: step.is_flip.then_some(decided.presence),
                 };
                 if step.is_flip {
                     decided.presence = match decided.presence {
@@ -74,7 +75,7 @@ impl Change {
                 decided.mark = step.mark;
                 decided.has_failed &= step.mark == Mark::Pending;
                 let is_implied = at < change.n_implied;
-                if !is_implied && (past.mark, past.presence) != (decided.mark, decided.presence) {
+                if !is_implied && (step.is_flip || past.mark != decided.mark) {
                     moment.operations.push(past);
                 }
             }
@@ -182,10 +183,11 @@ impl Change {
                 *n_entries.entry(file).or_default() += 1;
             }
             for past in &moment.operations {
-                let is_same = |other: &&Past| (other.file, other.at) == (past.file, past.at);
+                let is_same = |other: &Past| (other.file, other.at) == (past.file, past.at);
                 // The first state is the state before all of them.
-                if joined.operations.iter().find(is_same).is_none() {
-                    joined.operations.push(*past);
+                match joined.operations.iter_mut().find(|other| is_same(other)) {
+                    Some(first) => first.presence = first.presence.or(past.presence),
+                    None => joined.operations.push(*past),
                 }
             }
         }
@@ -343,11 +345,14 @@ impl Change {
         let change = &self.files[past.file];
         let decided = &change.operations[past.at];
         let now = decided.presence;
-        let only_marks = change.stage.only_marks(decided.mark, past.mark);
-        if now == Presence::Neither && past.presence != now && !only_marks {
+        let wanted = past
+            .presence
+            .filter(|_| !change.stage.only_marks(decided.mark, past.mark))
+            .unwrap_or(now);
+        if now == Presence::Neither && wanted != now {
             return Err(Unable::Changed(decided.obstacle()));
         }
-        let is_flip = now != past.presence && past.presence != Presence::Neither && !only_marks;
+        let is_flip = now != wanted && wanted != Presence::Neither;
         Ok(Step {
             mark: past.mark,
             is_flip,

@@ -1,13 +1,14 @@
 //! Undo and redo of decisions.
 //!
 //! A decision is stored as the previous marks of the hunks that it changed, and which of their atoms
-//! were applied. Undoing it is a plan like any other, which restores mark and text together, wherever
-//! the hunks are now.
+//! were applied, if it changed that. Undoing it is a plan like any other, which restores mark and text
+//! together, wherever the hunks are now. Where the decision was only a mark, so is undoing it, whatever
+//! others have done to the lines since.
 //!
 //! Splitting a hunk is stored as well. Undoing that joins the parts, and edits nothing: by then, all
 //! decisions on single parts are undone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Fact, Mark, Note, Plan, Refusal, Review, Step};
@@ -17,7 +18,8 @@ use super::{Fact, Mark, Note, Plan, Refusal, Review, Step};
 struct Past {
     id: usize,
     mark: Mark,
-    applied: Applied,
+    /// `None` if the decision left the lines alone.
+    applied: Option<Applied>,
 }
 
 /// Which atoms of a hunk are applied.
@@ -132,7 +134,10 @@ impl History {
                 && let Some(at) = decision.iter().position(|past| past.id == id)
             {
                 let mark = decision[at].mark;
-                let applied = decision[at].applied.of_parts(n_atoms);
+                let applied = match &decision[at].applied {
+                    None => vec![None; parts.len()],
+                    Some(applied) => applied.of_parts(n_atoms).into_iter().map(Some).collect(),
+                };
                 let parts = parts.iter().zip(applied);
                 let pasts = parts.map(|(&id, applied)| Past { id, mark, applied });
                 decision.splice(at..=at, pasts.collect::<Vec<_>>());
@@ -149,11 +154,14 @@ impl History {
             {
                 let mark = decision[at].mark;
                 let of_parts = decision.iter().filter(|past| parts.contains(&past.id));
-                let applied: Vec<Applied> = of_parts.map(|past| past.applied.clone()).collect();
-                let applied = if applied.len() == parts.len() {
-                    Applied::of_whole(&applied, n_atoms)
+                let all: Vec<Option<Applied>> = of_parts.map(|past| past.applied.clone()).collect();
+                let known: Vec<Applied> = all.iter().flatten().cloned().collect();
+                let applied = if known.is_empty() {
+                    None
+                } else if known.len() == parts.len() {
+                    Some(Applied::of_whole(&known, n_atoms))
                 } else {
-                    Applied::Some(Vec::new())
+                    Some(Applied::Some(Vec::new()))
                 };
                 decision.retain(|past| !parts.contains(&past.id));
                 decision.insert(at.min(decision.len()), Past { id, mark, applied });
@@ -184,13 +192,23 @@ impl Review {
         }
         let done = &mut self.history.done;
         let first = done.len().saturating_sub(n);
-        let mut ids = HashSet::new();
-        let mut joined = Vec::new();
+        let mut at: HashMap<usize, usize> = HashMap::new();
+        let mut joined: Vec<Past> = Vec::new();
         for entry in done.split_off(first) {
             match entry {
                 // The first state of a hunk is its state before all of them.
-                Entry::Decision(past) => {
-                    joined.extend(past.into_iter().filter(|past| ids.insert(past.id)));
+                Entry::Decision(pasts) => {
+                    for past in pasts {
+                        match at.get(&past.id) {
+                            Some(&at) => {
+                                joined[at].applied = joined[at].applied.take().or(past.applied)
+                            }
+                            None => {
+                                at.insert(past.id, joined.len());
+                                joined.push(past);
+                            }
+                        }
+                    }
                 }
                 Entry::Split(split) => done.push(Entry::Split(Split {
                     is_for_next: true,
@@ -310,10 +328,11 @@ impl Review {
                 continue;
             };
             let is_flip = match &past.applied {
+                None => false,
                 _ if self.stage.only_marks(self.marks[hunk], past.mark) => false,
-                Applied::All => self.fact(hunk) != Fact::In,
-                Applied::None => self.fact(hunk) != Fact::Out,
-                Applied::Some(wanted) => {
+                Some(Applied::All) => self.fact(hunk) != Fact::In,
+                Some(Applied::None) => self.fact(hunk) != Fact::Out,
+                Some(Applied::Some(wanted)) => {
                     let own = self.atoms_to_flip(hunk, wanted)?;
                     atoms.extend(&own);
                     !own.is_empty()
@@ -325,8 +344,8 @@ impl Review {
                 note: if is_flip { Note::Edited } else { Note::Marked },
             };
             self.check(hunk, step)?;
-            if is_flip && !matches!(past.applied, Applied::Some(_)) {
-                flips.push((hunk, past.applied == Applied::All));
+            if is_flip && !matches!(past.applied, Some(Applied::Some(_))) {
+                flips.push((hunk, past.applied == Some(Applied::All)));
             }
             steps.push((hunk, step));
         }
@@ -370,12 +389,13 @@ impl Review {
             .collect()
     }
 
-    /// Records the state of `hunks` before a plan with the role `role` changes them.
-    pub(super) fn remember(&mut self, hunks: impl Iterator<Item = usize>, role: Role) {
-        let past = |hunk| Past {
+    /// Records the state of `hunks` before a plan with the role `role` changes them, each with whether
+    /// it changes their lines.
+    pub(super) fn remember(&mut self, hunks: impl Iterator<Item = (usize, bool)>, role: Role) {
+        let past = |(hunk, is_flip): (usize, bool)| Past {
             id: self.ids[hunk],
             mark: self.marks[hunk],
-            applied: Applied::of(&self.proposal.applied_atoms(hunk).1),
+            applied: is_flip.then(|| Applied::of(&self.proposal.applied_atoms(hunk).1)),
         };
         let decision: Vec<Past> = hunks.map(past).collect();
         if decision.is_empty() {

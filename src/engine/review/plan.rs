@@ -160,30 +160,20 @@ impl Review {
         })
     }
 
-    /// Plans `command`, accepting or rejecting, on every pending hunk for which `is_left_out` does not
-    /// hold, as one plan. Also returns the hunks on which it is not possible, each with the reason.
-    pub fn plan_pending(
-        &self,
-        command: Command,
-        is_left_out: impl Fn(usize) -> bool,
-    ) -> (Plan, Vec<(usize, Refusal)>) {
-        let is_meant = |hunk| self.marks[hunk] == Mark::Pending && !is_left_out(hunk);
-        self.plan_each(command, is_meant)
+    /// Returns whether `command` is for hunk `hunk` when it is for all hunks: accepting and rejecting are
+    /// for those that are pending; unapplying is for those that are wholly or partly in the target, or,
+    /// if they were written before, for those that are decided.
+    pub fn is_for(&self, command: Command, hunk: usize) -> bool {
+        match (command, self.stage) {
+            (Command::Unapply, Stage::Proposed) => self.fact(hunk) != Fact::Out,
+            (Command::Unapply, Stage::Written) => self.marks[hunk] != Mark::Pending,
+            _ => self.marks[hunk] == Mark::Pending,
+        }
     }
 
-    /// Plans to unapply every hunk that is wholly or partly in the target, as one plan; if they were
-    /// written before, to make every hunk pending, and to put back what the user took out. Also returns the hunks with which that cannot be
-    /// done, each with the reason.
-    pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Unapply, |hunk| match self.stage {
-            Stage::Proposed => self.fact(hunk) != Fact::Out,
-            Stage::Written => self.marks[hunk] != Mark::Pending,
-        })
-    }
-
-    /// Plans `command` on each hunk for which `is_meant` holds, as one plan. Also returns the hunks
-    /// on which the command is not possible, each with the reason.
-    fn plan_each(
+    /// Plans `command` on each hunk for which `is_meant` holds, whatever was decided of it, as one plan.
+    /// Also returns the hunks on which the command is not possible, each with the reason.
+    pub fn plan_each(
         &self,
         command: Command,
         is_meant: impl Fn(usize) -> bool,
@@ -195,18 +185,39 @@ impl Review {
                 Err(refusal) => refused.push((hunk, refusal)),
             }
         }
-        loop {
-            let flips = self.flips(&steps);
-            match self.proposal.edits_for(&flips) {
-                Ok(edits) => return (Plan::new(flips, edits, steps), refused),
-                // Only a hunk at the end of the text, so the last one, can leave a line without
-                // newline in the middle.
-                Err(error) => match steps.pop() {
-                    Some((hunk, _)) => refused.push((hunk, error.into())),
-                    None => return (Plan::new(Vec::new(), Vec::new(), steps), refused),
-                },
+        let edits = |steps: &[_]| self.proposal.edits_for(&self.flips(steps));
+        // Only a hunk at the end of the text, so one of the last, can leave a line without newline in
+        // the middle; the others may be possible without it.
+        let (mut planned, mut left) = (edits(&steps), Vec::new());
+        while let Err(error) = &planned
+            && let Some(step) = steps.pop()
+        {
+            left.push((step, error.clone()));
+            planned = edits(&steps);
+        }
+        let mut at = left.len();
+        while at > 0 {
+            at -= 1;
+            steps.push(left[at].0);
+            match edits(&steps) {
+                Ok(more) => {
+                    planned = Ok(more);
+                    left.remove(at);
+                    at = left.len();
+                }
+                Err(_) => _ = steps.pop(),
             }
         }
+        refused.extend(
+            left.into_iter()
+                .map(|((hunk, _), error)| (hunk, error.into())),
+        );
+        steps.sort_unstable_by_key(|(hunk, _)| *hunk);
+        let flips = self.flips(&steps);
+        (
+            Plan::new(flips, planned.unwrap_or_default(), steps),
+            refused,
+        )
     }
 
     fn checked_step(&self, hunk: usize, command: Command) -> Result<Step, Refusal> {

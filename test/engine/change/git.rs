@@ -480,14 +480,14 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
     // Everything, and all of it back.
     let mut tree = first.clone();
     let mut all = change.clone();
-    let (plan, refused) = all.plan_pending(whole.clone(), Accept, |_, _| false);
+    let (plan, refused) = all.plan_all(whole.clone(), Accept);
     assert_eq!(refused, []);
     carry_out(&mut all, &names, &mut tree, &plan);
     assert!(
         tree == second,
         "{old} {new}: accepted, it is not the second tree"
     );
-    let (plan, _) = change.plan_pending(whole.clone(), Reject, |_, _| false);
+    let (plan, _) = change.plan_all(whole.clone(), Reject);
     assert!(plan.parts.iter().all(|part| {
         let edits = part.text.iter().flat_map(|text| &text.edits);
         edits.count() == 0 && part.operations.iter().all(|(_, step)| !step.is_flip)

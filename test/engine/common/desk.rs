@@ -65,7 +65,13 @@ pub struct Desk {
 impl Desk {
     /// Plans to accept every pending hunk.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.review.plan_pending(Command::Accept, |_| false)
+        self.plan_for_all(Command::Accept)
+    }
+
+    /// Plans `command` on every hunk that it is for.
+    pub fn plan_for_all(&self, command: Command) -> (Plan, Vec<(usize, Refusal)>) {
+        let is_for = |hunk| self.review.is_for(command, hunk);
+        self.review.plan_each(command, is_for)
     }
 
     /// Opens a review of two texts, with the original as target.

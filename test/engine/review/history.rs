@@ -65,7 +65,7 @@ fn accepting_and_rejecting_all_is_one_decision() {
         ([Pending, Pending], OUT.to_owned())
     );
     desk.act(0, Accept).unwrap();
-    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    let (plan, _) = desk.plan_for_all(Reject);
     desk.review.commit(&plan);
     undo(&mut desk).unwrap();
     assert_eq!(marks(&desk), [Applied, Pending]);

@@ -1,9 +1,11 @@
 //! What a command would do: to one hunk, and to all of them.
 
-use agent_q_diff_engine::review::Command::{Accept, Reject};
+use agent_q_diff_engine::review::Command::{Accept, Reject, Unapply};
 use agent_q_diff_engine::review::Mark::{Applied, Pending, Rejected};
 use agent_q_diff_engine::review::Refusal;
 use agent_q_diff_engine::weave::FlipError;
+
+use crate::common::desk::Desk;
 
 use super::{FIRST_IN, OUT, SECOND_IN, TWO_IN, accept_all, desk, marks};
 
@@ -75,7 +77,7 @@ fn taking_all_out_leaves_only_what_others_have_changed() {
     desk.becomes(TWO_IN);
     desk.act(1, Accept).unwrap();
     desk.act(0, Reject).unwrap();
-    let (plan, refused) = desk.review.plan_none();
+    let (plan, refused) = desk.plan_for_all(Unapply);
     desk.carry_out(&plan);
     assert_eq!((plan.edits.len(), refused), (3, vec![]));
     assert_eq!(desk.text(), OUT);
@@ -84,7 +86,7 @@ fn taking_all_out_leaves_only_what_others_have_changed() {
     accept_all(&mut desk);
     let edited = TWO_IN.replacen("A", "edited", 1);
     desk.becomes(&edited);
-    let (plan, refused) = desk.review.plan_none();
+    let (plan, refused) = desk.plan_for_all(Unapply);
     desk.carry_out(&plan);
     assert!(
         matches!(refused[..], [(0, Refusal::Flip(_))]),
@@ -95,10 +97,32 @@ fn taking_all_out_leaves_only_what_others_have_changed() {
 }
 
 #[test]
+fn taking_out_leaves_the_hunks_that_are_left_out() {
+    let mut desk = desk();
+    accept_all(&mut desk);
+    let (plan, refused) = desk.review.plan_each(Unapply, |hunk| hunk == 1);
+    desk.carry_out(&plan);
+    assert_eq!((desk.text(), refused), (FIRST_IN.into(), vec![]));
+    assert_eq!(marks(&desk), [Applied, Pending]);
+}
+
+#[test]
+fn at_the_end_of_the_text_only_what_would_join_lines_is_refused() {
+    let mut desk = Desk::of_texts("x", "x\ny\nz");
+    desk.review.pick(0, 0..2).unwrap();
+    desk.review.pick(1, 0..1).unwrap();
+    accept_all(&mut desk);
+    let (plan, refused) = desk.review.plan_each(Unapply, |hunk| hunk != 1);
+    desk.carry_out(&plan);
+    assert_eq!(refused, [(0, Refusal::Flip(FlipError::Glued))]);
+    assert_eq!(desk.text(), "x\ny\n");
+}
+
+#[test]
 fn rejecting_what_is_pending_leaves_the_applied_and_the_target() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
-    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    let (plan, _) = desk.plan_for_all(Reject);
     desk.review.commit(&plan);
     assert_eq!(marks(&desk), [Applied, Rejected]);
     assert_eq!(desk.text(), FIRST_IN);

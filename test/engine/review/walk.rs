@@ -48,7 +48,7 @@ fn walk(desk: &mut Desk, naive: &Naive, mut chosen: Vec<bool>, head: &[u8], dice
                 assert_eq!((states(desk), desk.live.clone()), before);
             }
             5 => {
-                let (plan, refused) = desk.review.plan_none();
+                let (plan, refused) = desk.plan_for_all(Command::Unapply);
                 assert_eq!(refused, []);
                 assert_eq!(plan.edits.is_empty(), !chosen.contains(&true));
                 chosen.fill(false);
@@ -95,6 +95,109 @@ fn any_commands_in_any_order_leave_the_naive_result() {
         let none = vec![false; naive.groups.len()];
         walk(&mut desk, &naive, none, b"", &mut dice);
     });
+}
+
+#[test]
+fn hunks_in_any_state_are_decided_at_once_as_one_after_the_other() {
+    let [n_decided, n_refused, n_more] = [const { Cell::new(0) }; 3];
+    for_each_pair(N_CASES, |pair| {
+        let mut dice = Dice::of(&pair.original, &pair.modified);
+        let is_written = dice.roll(2) == 0;
+        let live = [&pair.original, &pair.modified][usize::from(is_written)];
+        if pair.original == pair.modified {
+            return;
+        }
+        let mut desk = desk_of(pair, [0, 1, 3][dice.roll(3)], live);
+        if is_written {
+            desk.review.begin_written();
+        }
+        for step in 0..8 {
+            let n_lines = lines_of(&desk.live).len();
+            if dice.roll(4) == 0 && n_lines > 0 {
+                let (line, n_removed) = (dice.roll(n_lines), dice.roll(2));
+                desk.edit_outside(
+                    line,
+                    n_removed,
+                    format!("theirs {step}\n").as_bytes(),
+                    false,
+                );
+            }
+            let n_hunks = desk.review.proposal().n_hunks();
+            if dice.roll(2) == 0 {
+                let first = dice.roll(4);
+                let lines = first..first + 1 + dice.roll(2);
+                _ = desk.review.pick(dice.roll(n_hunks), lines);
+            }
+            let command = [Command::Accept, Command::Reject, Command::Unapply][dice.roll(3)];
+            let n_hunks = desk.review.proposal().n_hunks();
+            let meant: Vec<bool> = (0..n_hunks).map(|_| dice.roll(3) > 0).collect();
+            let [at_once, one_by_one] = decide_at_once(&mut desk, command, &meant);
+            n_decided.set(n_decided.get() + meant.len() - at_once);
+            n_refused.set(n_refused.get() + at_once);
+            n_more.set(n_more.get() + one_by_one - at_once);
+        }
+    });
+    assert!(n_decided.get() > 10_000 && n_refused.get() > 100);
+    assert!(n_more.get() * 100 < n_decided.get());
+}
+
+/// Decides the hunks that are `meant` at once; checks that this is one decision, and that the same comes
+/// of one after the other. Returns how many hunks are refused at once, and one after the other.
+fn decide_at_once(desk: &mut Desk, command: Command, meant: &[bool]) -> [usize; 2] {
+    let mut other = Desk {
+        review: desk.review.clone(),
+        live: desk.live.clone(),
+    };
+    let mut hunks: Vec<usize> = (0..meant.len()).filter(|&hunk| meant[hunk]).collect();
+    let expected = loop {
+        let refused = hunks
+            .iter()
+            .filter_map(|&hunk| Some((hunk, other.act(hunk, command).err()?)));
+        let refused: Vec<_> = refused.collect();
+        // At the end of the text, one may be possible only after another that is below it.
+        if refused.len() == hunks.len() {
+            break refused;
+        }
+        hunks = refused.iter().map(|(hunk, _)| *hunk).collect();
+    };
+    let before = (state_of(desk), desk.review.n_decisions());
+    let (plan, refused) = desk.review.plan_each(command, |hunk| meant[hunk]);
+    desk.carry_out(&plan);
+    // The line that a reason names has moved, if hunks above it are decided before.
+    let kinds = |refused: &[(usize, Refusal)]| -> Vec<_> {
+        let kind = |(hunk, why): &(usize, Refusal)| {
+            let why = format!("{why:?}");
+            (*hunk, why.split(" {").next().map(str::to_owned))
+        };
+        refused.iter().map(kind).collect()
+    };
+    let n_refused = [refused.len(), expected.len()];
+    let expected = kinds(&expected);
+    assert!(kinds(&refused).iter().all(|one| expected.contains(one)));
+    let after = state_of(desk);
+    // One after the other, a part of a hunk may take away the lines by which another is placed.
+    if n_refused[0] == n_refused[1] {
+        assert_eq!(after, state_of(&other));
+    }
+    let is_any = after != before.0;
+    assert_eq!(desk.review.n_decisions(), before.1 + usize::from(is_any));
+    if !is_any {
+        return n_refused;
+    }
+    let Ok(plan) = desk.review.plan_undo() else {
+        // Without the lines around them, lines that were taken out have no place.
+        while let Ok(plan) = other.review.plan_undo() {
+            other.carry_out(&plan);
+        }
+        assert!(other.review.n_decisions() > before.1);
+        return n_refused;
+    };
+    desk.carry_out(&plan);
+    assert_eq!(state_of(desk), before.0);
+    let plan = desk.review.plan_redo().unwrap();
+    desk.carry_out(&plan);
+    assert_eq!(state_of(desk), after);
+    n_refused
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn making_all_pending_puts_back_only_what_the_user_took_out() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
     desk.becomes(OUT);
-    let (plan, refused) = desk.review.plan_none();
+    let (plan, refused) = desk.plan_for_all(Unapply);
     assert!(plan.edits.is_empty() && refused.is_empty());
     desk.carry_out(&plan);
     assert_eq!([desk.review.mark(0), desk.review.mark(1)], [Pending; 2]);
@@ -249,7 +249,7 @@ fn all_can_be_kept_or_be_pending_again() {
     desk.carry_out(&plan);
     assert_eq!(desk.review.reviewed(), TWO_IN.as_bytes());
     desk.act(1, Reject).unwrap();
-    let (plan, refused) = desk.review.plan_none();
+    let (plan, refused) = desk.plan_for_all(Unapply);
     assert!(refused.is_empty());
     desk.carry_out(&plan);
     assert_eq!(desk.text(), TWO_IN);

@@ -416,7 +416,7 @@ impl Walk<'_> {
     }
 
     fn reject_all(&mut self) {
-        let (plan, _) = self.desk.review.plan_pending(Command::Reject, |_| false);
+        let (plan, _) = self.desk.plan_for_all(Command::Reject);
         self.desk.review.commit(&plan);
         for (hunk, mark) in self.marks.iter_mut().enumerate() {
             if *mark != Mark::Applied {
