@@ -102,22 +102,6 @@ It never asks when a program finishes the review."
   :group 'agent-q-diff-review
   :type 'boolean)
 
-(defcustom agent-q-diff-decision-basis 'marks
-  "What decides between \"accepted\" and \"rejected\" when a review ends.
-With `marks', the marks that the diff buffer shows: accepted if at least
-one hunk is marked applied.  With `facts', what is in the target:
-accepted if at least one hunk's change is in it."
-  :group 'agent-q-diff-review
-  :type '(choice (const :tag "The marks shown" marks)
-                 (const :tag "What is in the target" facts)))
-
-(defcustom agent-q-diff-refresh-delay 0.3
-  "Seconds of idle time after which the diff buffer reflects edits of the target.
-Each hunk then shows whether it still applies.  If nil, the diff buffer is
-updated by its own next command."
-  :group 'agent-q-diff-display
-  :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
-
 (defcustom agent-q-diff-display 'at-once
   "How to show a review that nobody waits for in a recursive edit.
 It never takes the selected window or your keystrokes.
@@ -185,15 +169,6 @@ it; \\<agent-q-diff-mode-map>\\[agent-q-diff-follow-mode] takes one."
   "Non-nil means that code in hunks has the colors of the target's major mode."
   :group 'agent-q-diff-display
   :type 'boolean)
-
-(defcustom agent-q-diff-finish-check-size 200000
-  "Number of characters up to which a file is checked when you finish a review.
-You are told if it has unbalanced delimiters or strings, or a syntax error
-that tree-sitter finds, and neither the original nor the whole proposal
-has.  If nil, only
-\\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome] checks the file."
-  :group 'agent-q-diff-review
-  :type '(choice (natnum :tag "Characters") (const :tag "Never" nil)))
 
 (defcustom agent-q-diff-hunk-lines 2000
   "Number of lines up to which a hunk is shown whole.
@@ -486,7 +461,7 @@ which it was entered."
 (defun agent-q-diff-base--tabs ()
   "Return the number of tabs of the selected frame, and which is selected."
   (let ((tabs (frame-parameter nil 'tabs)))
-    (cons (length tabs) (cl-position 'current-tab tabs :key #'car))))
+    (cons (length tabs) (seq-position (mapcar #'car tabs) 'current-tab))))
 
 (defun agent-q-diff-base--note-window (window)
   "Return the state of WINDOW, for `agent-q-diff-base--show-again'."

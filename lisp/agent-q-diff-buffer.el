@@ -1,4 +1,4 @@
-;;; agent-q-diff-buffer.el --- The state of a diff buffer, its hunks and its sections  -*- lexical-binding: t; -*-
+;;; agent-q-diff-buffer.el --- The state of a diff buffer and of its hunks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -12,10 +12,6 @@
 ;; In a buffer made for a proposal the review is given.  In any other
 ;; buffer, say one with a diff typed by hand, the review is made from the
 ;; buffer's text when it is first needed.
-;;
-;; If a change has several files, or does more to one than change its text,
-;; each file is a section of the diff buffer: a heading, which says what
-;; happens to the file and how far it is decided, and below it the hunks.
 
 ;;; Code:
 
@@ -84,8 +80,9 @@ Their positions may change meanwhile."
 
 (defvar-local agent-q-diff-buffer-rest nil
   "What is not in this buffer yet: nil, or (HUNK . INSERT).
-HUNK is the first such hunk.  INSERT is a function that inserts it and all
-below it, and sets `agent-q-diff-buffer-positions'.")
+HUNK is the first such hunk.  INSERT is a function that inserts it and those
+below it, sets `agent-q-diff-buffer-positions', and returns what is left to
+insert then.  Its argument is as for `agent-q-diff-buffer-complete'.")
 
 (defvar-local agent-q-diff-buffer-headings nil
   "Vector of markers at the headings of the files, or nil if there are none.
@@ -177,38 +174,55 @@ If HUNK is not in this buffer yet, insert it first, with all others."
   "Return the number of hunks that are in this buffer, the first ones of all."
   (or (car agent-q-diff-buffer-rest) (length agent-q-diff-buffer-positions)))
 
-(defun agent-q-diff-buffer-complete ()
-  "Insert the hunks that are not in this buffer yet, if any."
+(defun agent-q-diff-buffer-complete (&optional until-input)
+  "Insert the hunks that are not in this buffer yet, if any.
+If UNTIL-INPUT is non-nil, leave the rest when the user types."
   (when agent-q-diff-buffer-rest
-    (let ((insert (cdr agent-q-diff-buffer-rest))
-          ;; On a heading, it stays there and not on what is inserted above it.
-          (point (copy-marker (point) t))
+    ;; On a heading, it stays there and not on what is inserted above it.
+    (let ((point (copy-marker (point) t))
           (inhibit-quit t))
-      (setq agent-q-diff-buffer-rest nil)
-      (remove-hook 'pre-command-hook #'agent-q-diff-buffer-complete t)
       (agent-q-diff-base-widened
         (with-silent-modifications
-          (funcall insert)))
+          (agent-q-diff-base-collecting-once
+            (setq agent-q-diff-buffer-rest
+                  (funcall (cdr agent-q-diff-buffer-rest) until-input)))))
       (goto-char point)
       (set-marker point nil))
+    (unless agent-q-diff-buffer-rest
+      (remove-hook 'pre-command-hook #'agent-q-diff-buffer--complete-for-command t))
     (agent-q-diff-buffer-announce-hunks)))
 
 (defun agent-q-diff-buffer-complete-soon ()
   "Insert the hunks that are not in this buffer yet when Emacs is next idle.
-Do so at the latest before the next command here."
+Do so at the latest before the next command here that can reach them."
   (when agent-q-diff-buffer-rest
-    (add-hook 'pre-command-hook #'agent-q-diff-buffer-complete nil t)
+    (add-hook 'pre-command-hook #'agent-q-diff-buffer--complete-for-command nil t)
     (run-with-idle-timer
      ;; If Emacs is idle now, the time counts from when it became idle.
      (or (current-idle-time) 0)
      nil #'agent-q-diff-buffer--show-and-complete (current-buffer))))
 
 (defun agent-q-diff-buffer--show-and-complete (buffer)
-  "Show BUFFER as it is, then insert the hunks that are not in it yet."
+  "Show BUFFER as it is, then insert the hunks that are not in it yet.
+When the user types, the rest waits until Emacs is idle again."
   (when (and (buffer-live-p buffer) (buffer-local-value 'agent-q-diff-buffer-rest buffer))
     (redisplay)
     (with-current-buffer buffer
-      (agent-q-diff-buffer-complete))))
+      (agent-q-diff-buffer-complete 'until-input)
+      (agent-q-diff-buffer-complete-soon))))
+
+(defun agent-q-diff-buffer--complete-for-command ()
+  "Insert the hunks that are not in this buffer yet, if a command can reach them.
+It cannot if it only moves to the next hunk, above a frame full of lines."
+  (unless (and (eq this-command 'agent-q-diff-next-hunk)
+               (null current-prefix-arg)
+               (when-let* ((next (1+ (or (agent-q-diff-buffer-hunk-before) -1)))
+                           (first (car agent-q-diff-buffer-rest))
+                           ((< next first)))
+                 (< (frame-height)
+                    (count-lines (aref agent-q-diff-buffer-positions next)
+                                 (aref agent-q-diff-buffer-positions (1- first))))))
+    (agent-q-diff-buffer-complete)))
 
 ;;;; The review of this buffer
 
@@ -250,10 +264,6 @@ no file yet, or \"kept\" if the hunks were written before the review."
                  (t "applied")))
       ('rejected (if is-written "taken out" "rejected"))
       ('nil "pending"))))
-
-(defun agent-q-diff-buffer-applied-word ()
-  "Return the word for accepted hunks; see `agent-q-diff-buffer-mark-word'."
-  (agent-q-diff-buffer-mark-word 'applied))
 
 (defun agent-q-diff-buffer-target-word ()
   "Return the word for the target of this buffer's review, \"file\" or \"text\"."
@@ -393,15 +403,17 @@ HERE is the hunk at point, or nil."
 (defun agent-q-diff-buffer--note-entries ()
   "Record which entries of `agent-q-diff-buffer-hunk-states' belong to hunks."
   (let ((entries (agent-q-diff-buffer--first-entries))
+        (found (make-vector (length agent-q-diff-buffer-positions) nil))
         (n-found 0))
-    (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
-          agent-q-diff-buffer-entries (make-vector (length agent-q-diff-buffer-positions) nil))
     (unless (zerop (hash-table-count entries))
-      (dotimes (hunk (length agent-q-diff-buffer-positions))
+      (dotimes (hunk (length found))
         (when-let ((entry (gethash (agent-q-diff-buffer-position hunk) entries)))
-          (aset agent-q-diff-buffer-entries hunk entry)
+          (aset found hunk entry)
           (cl-incf n-found))))
-    (setq agent-q-diff-buffer--n-strays (- (hash-table-count entries) n-found))))
+    ;; C-g may come before this, but not in the middle of it.
+    (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
+          agent-q-diff-buffer-entries found
+          agent-q-diff-buffer--n-strays (- (hash-table-count entries) n-found))))
 
 (defun agent-q-diff-buffer-write-state (hunk mark)
   "Store MARK, the engine's mark of HUNK, in `agent-q-diff-buffer-hunk-states'."
@@ -543,6 +555,16 @@ Return nil if it changes no lines, or is not in this buffer yet."
         (aset known hunk (agent-q-diff-buffer--ask-lines hunk)))
       (aref known hunk))))
 
+(defun agent-q-diff-buffer-lines-of (bytes)
+  "Return (LINES . IS-OPEN), to show BYTES, the content of a file, or nil.
+IS-OPEN is non-nil if the last line has no newline."
+  (let ((text (decode-coding-string (or bytes "") 'undecided)))
+    (cond
+     ((string-empty-p text) nil)
+     ((string-search "\0" text) '(("… (not a text)")))
+     (t (cons (split-string (string-remove-suffix "\n" text) "\n")
+              (not (string-suffix-p "\n" text)))))))
+
 (defun agent-q-diff-buffer--ask-lines (hunk)
   "Return which lines HUNK has now, from the engine or from its file."
   (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
@@ -550,8 +572,8 @@ Return nil if it changes no lines, or is not in this buffer yet."
                 (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk (1+ hunk))))
     (operation
      (pcase-let* ((`(,before . ,after) (agent-q-diff-operation-contents operation))
-                  (`(,old . ,is-old-open) (agent-q-diff-section--lines-of before))
-                  (`(,new . ,is-new-open) (agent-q-diff-section--lines-of after)))
+                  (`(,old . ,is-old-open) (agent-q-diff-buffer-lines-of before))
+                  (`(,new . ,is-new-open) (agent-q-diff-buffer-lines-of after)))
        (when (or before after)
          (agent-q-diff-engine-lines-create
           :old 0 :n-old (length old) :new 0 :n-new (length new)
@@ -803,7 +825,7 @@ If TOTAL is not nil, those applied are so many of it."
   (delq nil
         (list (and (< 0 applied)
                    (format "%d%s %s" applied (if total (format " of %d" total) "")
-                           (agent-q-diff-buffer-applied-word)))
+                           (agent-q-diff-buffer-mark-word 'applied)))
               (and (< 0 rejected)
                    (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected))))))
 
@@ -816,252 +838,10 @@ APPLIED, REJECTED and PENDING are numbers of hunks."
      ,(format "%d pending" pending))
    " · "))
 
-;;; The files of a change, each under a heading
-
-;;;; Writing
-
-(defvar-local agent-q-diff-section--words nil
-  "Vector of what each heading shows, the words or nil; nil if nothing yet.")
-(put 'agent-q-diff-section--words 'permanent-local t)
-
-(defvar-local agent-q-diff-section--width nil
-  "The number of columns that the headings are shown for, or nil if no window is.")
-
-(defun agent-q-diff-section-file-name (path)
-  "Return PATH, a file of this buffer's change, for display."
-  (agent-q-diff-visible-name
-   (if (string-prefix-p default-directory path)
-       (substring path (length default-directory))
-     (abbreviate-file-name path))))
-
-(defun agent-q-diff-section--name (file)
-  "Return the name of FILE, an `agent-q-diff-file-change', before and after."
-  (let ((old (agent-q-diff-file-change-old-path file))
-        (new (agent-q-diff-file-change-new-path file)))
-    (if (and old new (not (equal old new)))
-        (format "%s → %s" (agent-q-diff-section-file-name old)
-                (agent-q-diff-section-file-name new))
-      (agent-q-diff-section-file-name (or new old)))))
-
-(defun agent-q-diff-section--insert-heading (file)
-  "Insert the heading of FILE and return its position, a marker."
-  (let ((beg (point))
-        (name (agent-q-diff-section--name file)))
-    (insert (propertize (format "%-10s %s%s\n" (agent-q-diff-operation-kind file) name
-                                (if (agent-q-diff-operation-creates-executable-p file)
-                                    " (executable)"
-                                  ""))
-                        'agent-q-diff-heading name
-                        'font-lock-face 'agent-q-diff-file-heading))
-    (copy-marker beg t)))
-
-(defun agent-q-diff-section--insert-operation (operation)
-  "Insert OPERATION as a hunk, and return its position."
-  (prog1 (point)
-    (insert (propertize (format "@@ %s @@" (agent-q-diff-operation-words operation))
-                        'font-lock-face 'diff-hunk-header)
-            "\n")
-    (pcase-let ((`(,before . ,after) (agent-q-diff-operation-contents operation)))
-      (pcase-dolist (`(,sign . ,bytes) (list (cons "-" before) (cons "+" after)))
-        (pcase-let ((`(,lines . ,is-open) (agent-q-diff-section--lines-of bytes)))
-          (dolist (line lines)
-            (insert sign line "\n"))
-          (when is-open
-            (insert "\\ No newline at end of file\n")))))))
-
-(defun agent-q-diff-section--lines-of (bytes)
-  "Return (LINES . IS-OPEN), to show BYTES, the content of a file, or nil.
-IS-OPEN is non-nil if the last line has no newline."
-  (let ((text (decode-coding-string (or bytes "") 'undecided)))
-    (cond
-     ((string-empty-p text) nil)
-     ((string-search "\0" text) '(("… (not a text)")))
-     (t (cons (split-string (string-remove-suffix "\n" text) "\n")
-              (not (string-suffix-p "\n" text)))))))
-
-(defun agent-q-diff-section--insert-hunks (change index)
-  "Insert the hunks of file INDEX of CHANGE, and return their positions."
-  (let* ((file (nth index (agent-q-diff-change-files change)))
-         (operations (agent-q-diff-file-change-decided-operations file))
-         (positions (mapcar #'agent-q-diff-section--insert-operation operations))
-         (from (+ (aref (agent-q-diff-change-first-hunks change) index)
-                  (length operations)))
-         (to (agent-q-diff-change-end-of change index)))
-    (when (< from to)
-      (pcase-let ((`(,diff . ,lines)
-                   (agent-q-diff-engine-print-hunks
-                    (agent-q-diff-change-engine change) from to
-                    (agent-q-diff-file-change-path file)))
-                  (beg (point)))
-        (insert diff)
-        (setq positions (append positions
-                                (save-excursion
-                                  (goto-char beg)
-                                  (agent-q-diff-buffer-positions-in lines))))))
-    positions))
-
-(defun agent-q-diff-section-insert (review)
-  "Insert a section for each file of REVIEW, and make REVIEW this buffer's.
-Only the first `agent-q-diff-change-max-shown' hunks, and those in the same
-file, are inserted at once; see `agent-q-diff-buffer-rest'."
-  (agent-q-diff-buffer-adopt review nil)
-  (let* ((change (agent-q-diff-session-change review))
-         (firsts (agent-q-diff-change-first-hunks change))
-         (n-files (1+ (agent-q-diff-base-last-at-most
-                       firsts (1- agent-q-diff-change-max-shown))))
-         (headings nil)
-         (positions nil))
-    (dotimes (index (length firsts))
-      (push (agent-q-diff-section--insert-heading (nth index (agent-q-diff-change-files change)))
-            headings)
-      (push (if (< index n-files)
-                (agent-q-diff-section--insert-hunks change index)
-              (mapcar (lambda (_) (point)) (agent-q-diff-change-hunks-of change index)))
-            positions))
-    (setq agent-q-diff-section--words nil
-          agent-q-diff-buffer-headings (vconcat (nreverse headings))
-          agent-q-diff-buffer-positions (vconcat (apply #'append (nreverse positions))))
-    (if (< n-files (length firsts))
-        (setq agent-q-diff-buffer-rest
-              (cons (aref firsts n-files)
-                    (lambda () (agent-q-diff-section--insert-rest review n-files))))
-      (agent-q-diff-section--note-diff review))))
-
-(defun agent-q-diff-section--insert-rest (review first)
-  "Insert the hunks of the files of REVIEW from that with the index FIRST on."
-  (let* ((change (agent-q-diff-session-change review))
-         (firsts (agent-q-diff-change-first-hunks change)))
-    (agent-q-diff-buffer-move-hunks
-     (vconcat (seq-take agent-q-diff-buffer-positions (aref firsts first))
-              (cl-loop for index from first below (length firsts)
-                       do (goto-char (agent-q-diff-buffer-section-end index))
-                       append (agent-q-diff-section--insert-hunks change index))))
-    (agent-q-diff-section--note-diff review)))
-
-(defun agent-q-diff-section--note-diff (review)
-  "Record the sections, which are complete and new, as the diff of REVIEW."
-  (setf (agent-q-diff-session-proposed review)
-        (buffer-substring-no-properties (aref agent-q-diff-buffer-headings 0) (point-max))))
-
-;;;; What a heading shows
-
-(defun agent-q-diff-section-state (change index)
-  "Return how far file INDEX of CHANGE is decided, words for its heading."
-  (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
-         (end (agent-q-diff-change-end-of change index))
-         (total (- end first))
-         (file (nth index (agent-q-diff-change-files change)))
-         (lines (aref (agent-q-diff-buffer-line-counts) index))
-         (marks (seq-subseq agent-q-diff-buffer-marks first end))
-         (applied (seq-count (apply-partially #'eq 'applied) marks))
-         (rejected (seq-count (apply-partially #'eq 'rejected) marks)))
-    (string-join
-     (delq nil
-           `(,(and (not (equal '(0 . 0) lines)) (agent-q-diff-buffer-lines-words (list lines)))
-            ,(cond
-             ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
-             ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))
-             ((= 0 applied rejected)
-              (format (ngettext "%d hunk" "%d hunks" total) total))
-             (t (string-join
-                 (append (agent-q-diff-buffer-decided-words applied rejected total)
-                         (and (< (+ applied rejected) total)
-                              (list (format "%d pending" (- total applied rejected)))))
-                 ", ")))
-            ,@(agent-q-diff-change-file-words change file)
-            ,(and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
-     " · ")))
-
 (defun agent-q-diff-buffer-narrowest ()
   "Return how many columns a line has in each window of this buffer, or nil."
   (when-let ((windows (get-buffer-window-list nil nil t)))
     (apply #'min (mapcar #'window-max-chars-per-line windows))))
-
-(defun agent-q-diff-section--resized (window)
-  "Have the headings in the buffer of WINDOW fit its windows again."
-  (with-current-buffer (window-buffer window)
-    (let ((width (agent-q-diff-buffer-narrowest)))
-      (unless (equal width agent-q-diff-section--width)
-        (setq agent-q-diff-section--width width
-              agent-q-diff-section--words nil)
-        (agent-q-diff-section--update)))))
-
-(defun agent-q-diff-section--update (&rest _)
-  "Show how far each file is decided."
-  (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
-    (setq agent-q-diff-buffer-marks
-          (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
-  (unless (length= agent-q-diff-section--words (length agent-q-diff-buffer-headings))
-    (setq agent-q-diff-section--words
-          (make-vector (length agent-q-diff-buffer-headings) nil)))
-  (save-excursion
-    (agent-q-diff-base-widened
-      (dotimes (index (length agent-q-diff-buffer-headings))
-        (let ((words (and (not (agent-q-diff-buffer-ended-p))
-                          (agent-q-diff-section-state agent-q-diff-buffer-change index))))
-          (unless (equal words (aref agent-q-diff-section--words index))
-            (agent-q-diff-section--show-state
-             (aref agent-q-diff-buffer-headings index) words)
-            (aset agent-q-diff-section--words index words)))))))
-
-(defun agent-q-diff-section--show-state (heading words)
-  "Show WORDS, or nothing if that is nil, at the end of the line of HEADING."
-  (goto-char heading)
-  (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
-  (agent-q-diff-section--fit-name words)
-  (when words
-    (agent-q-diff-base-overlay
-     heading (line-end-position) 'agent-q-diff-section t
-     'after-string (propertize (concat "  " words)
-                               'face '(:inherit agent-q-diff-file-heading :weight normal)))))
-
-(defconst agent-q-diff-section--least-width 12
-  "Number of columns of a file's name that a heading shows in any case.")
-
-(defun agent-q-diff-section--fit-name (words)
-  "Cut the name in the heading at point off if the line would not fit, with WORDS.
-Only what is shown changes; the whole name is shown at the mouse."
-  (when-let* ((width agent-q-diff-section--width)
-              (name (get-text-property (point) 'agent-q-diff-heading))
-              (beg (save-excursion
-                     (and (search-forward name (line-end-position) t)
-                          (match-beginning 0))))
-              (end (+ beg (length name))))
-    (let* ((others (concat (buffer-substring-no-properties (point) beg)
-                           (buffer-substring-no-properties end (line-end-position))
-                           "  " words
-                           ;; The sign of a folded file, and the bar.
-                           " … "))
-           (room (max agent-q-diff-section--least-width (- width (string-width others)))))
-      (when (< room (string-width name))
-        (agent-q-diff-base-overlay beg end 'agent-q-diff-section t 'help-echo name
-                                   'display (agent-q-diff-section--shortened name room))))))
-
-(defun agent-q-diff-section--shortened (name width)
-  "Return NAME, of a file or of two, shortened to WIDTH columns.
-The ends of names tell files apart."
-  (pcase (split-string name " → ")
-    (`(,old ,new)
-     (let* ((width (- width 3))
-            (for-old (max (/ width 2) (- width (string-width new)))))
-       (setq old (agent-q-diff-visible-end old for-old))
-       (concat old " → " (agent-q-diff-visible-end new (- width (string-width old))))))
-    (_ (agent-q-diff-visible-end name width))))
-
-;;;; Set-up
-
-(defun agent-q-diff-section-set-up ()
-  "Show on each heading of this buffer, if any, how far its file is decided.
-Headings are those of an outline as well, above their hunks."
-  (when agent-q-diff-buffer-headings
-    (setq-local outline-regexp
-                (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
-                                      "link" "new link"))
-                        "  +\\|@@ ")
-                outline-level (lambda () (if (agent-q-diff-buffer-heading-at-point) 1 2)))
-    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)
-    (add-hook 'window-buffer-change-functions #'agent-q-diff-section--resized nil t)
-    (add-hook 'window-size-change-functions #'agent-q-diff-section--resized nil t)))
 
 (provide 'agent-q-diff-buffer)
 ;;; agent-q-diff-buffer.el ends here

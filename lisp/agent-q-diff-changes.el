@@ -66,7 +66,7 @@ That is (link TARGET) or (file PERMISSIONS BYTES)."
 
 (defun agent-q-diff-changes--directories (path root)
   "Return the directories in ROOT that PATH is in, innermost first.
-As with git, those that are empty without a new file are taken out with it."
+As with git, those that are empty without the file are taken out with it."
   (cl-loop for directory = (file-name-directory path)
            then (file-name-directory (directory-file-name directory))
            while (and (length> directory (length root))
@@ -97,7 +97,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
           (agent-q-diff-file-change-missing change)
-          (and (= 0 mode) (agent-q-diff-changes--directories path root))
+          (and (or from (= 0 mode)) (agent-q-diff-changes--directories path root))
           (agent-q-diff-file-change-deleted change)
           (and (= 0 new-mode)
                (agent-q-diff-operation-new-state (agent-q-diff-changes--state mode bytes)))

@@ -7,11 +7,10 @@
 ;;; Commentary:
 
 ;; Accepting, rejecting, unapplying and commenting on hunks, one by one or
-;; all at once, and the messages of these commands.
+;; all at once.
 
 ;;; Code:
 
-(require 'format-spec)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -25,89 +24,37 @@
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-shown)
+(require 'agent-q-diff-words)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)
-
-;;;; Messages
-
-(defun agent-q-diff-commands--note-text (command note hunk)
-  "Return a message about what COMMAND did to HUNK.
-NOTE is the note of the plan, a symbol; HUNK is an
-`agent-q-diff-engine-hunk'."
-  (format-spec
-   (pcase-exhaustive (cons note command)
-     ((guard (agent-q-diff-buffer-written-p))
-      (agent-q-diff-commands--written-note note hunk))
-     (`(edited . unapply)   "%n taken out of the %t")
-     (`(edited . ,_)
-      (let ((offset (agent-q-diff-engine-hunk-offset hunk))
-            (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
-        (concat "%n %a"
-                (if (> fuzz 0) (format " with fuzz %d" fuzz) "")
-                (if (/= offset 0) (format " at offset %d" offset) ""))))
-     (`(marked . reject)    "%n rejected")
-     (`(marked . ,_)        "%n pending")
-     (`(unchanged . reject) "%n rejected already")
-     (`(unchanged . ,_)     "%n %a already")
-     (`(already-in . ,_)    "%n %a; its change was in the %t already")
-     ;; By key, point moves on.
-     (`(stays-in . reject)  "%n rejected; its change stays in the %t, u on it takes it out")
-     (`(stays-in . ,_)      "%n pending; its change stays in the %t, u takes it out")
-     (`(already-out . ,_)   "%n pending; its change was no longer in the %t"))
-   `((?n . ,(agent-q-diff-buffer-hunk-words (agent-q-diff-engine-hunk-index hunk) 'first))
-     (?a . ,(agent-q-diff-buffer-applied-word))
-     (?t . ,(agent-q-diff-buffer-target-word)))))
-
-(defun agent-q-diff-commands--written-note (note hunk)
-  "Return what to say about a hunk that was written before its review.
-NOTE and HUNK are as for `agent-q-diff-commands--note-text'; the value is a
-format for `format-spec'."
-  (pcase-exhaustive (cons note (agent-q-diff-engine-hunk-mark hunk))
-    (`(edited . rejected)      "%n taken out")
-    (`(edited . applied)       "%n put back, and kept")
-    (`(edited . nil)           "%n put back, and pending")
-    (`(marked . applied)       "%n kept")
-    (`(marked . nil)           "%n pending")
-    (`(unchanged . applied)    "%n kept already")
-    (`(unchanged . rejected)   "%n taken out already")
-    (`(unchanged . nil)        "%n pending already")
-    (`(already-out . rejected) "%n taken out; somebody had done that already")
-    (`(already-out . nil)      "%n pending; it is not in the file any more")))
-
-(defun agent-q-diff-commands-counts-words (change)
-  "Return words to append about how far the review of CHANGE has come."
-  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change)))
-    (if (zerop pending)
-        (concat (if (and (agent-q-diff-change-written change)
-                         (agent-q-diff-written-since (agent-q-diff-change-written change)))
-                    "; all is decided, "
-                  "; nothing is pending, ")
-                (substitute-command-keys
-                 "\\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes"))
-      (format "; %d of %d decided, %d pending" (- total pending) total pending))))
 
 ;;;; Carrying out commands
 
 (defun agent-q-diff-commands--follow (change index hunk command)
   "Follow file INDEX of CHANGE, for COMMAND on HUNK.
 If HUNK, which was written before its review, is not in the file any more, then
-signal an error unless the user can have seen that: COMMAND might write it."
+signal an error unless the user can have seen that: COMMAND might write it.  If
+the file is gone, signal one if COMMAND would keep lines of it."
   (cl-flet ((is-out ()
               (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))))
-    (let ((may-write (and (agent-q-diff-change-written change)
+    (let* ((may-keep (and (agent-q-diff-change-written change)
                           (not (eq command 'reject))
-                          (not (agent-q-diff-commands--applied-p hunk))
-                          (not (is-out)))))
+                          (not (agent-q-diff-commands--applied-p hunk))))
+           (may-write (and may-keep (not (is-out)))))
       (agent-q-diff-signs-follow index change)
+      (when-let ((why (and may-keep
+                           (not (agent-q-diff-change-operation-of change hunk))
+                           (agent-q-diff-decide-why-gone change index))))
+        (signal 'agent-q-diff-bad-target (list why)))
       (when (and may-write (is-out))
         (if-let ((why (agent-q-diff-decide-why-away change hunk)))
             (signal 'agent-q-diff-bad-target (list why))
           (signal 'agent-q-diff-not-in '("it is not in the file any more")))))))
 
-(defun agent-q-diff-commands--do (command &optional hunks)
+(defun agent-q-diff-commands--do (command)
   "Carry out COMMAND on the hunk at point, and return the message shown.
 If it cannot be done, show a message as well, but return nil; then nothing
-has changed.  HUNKS are those that the message is about, if they are several."
+has changed."
   (condition-case err
       (pcase-let* ((`(,change . ,here) (agent-q-diff-buffer-context))
                    (hunk (or here (agent-q-diff-buffer-hunk-here)))
@@ -124,7 +71,7 @@ has changed.  HUNKS are those that the message is about, if they are several."
         (let* ((note (agent-q-diff-decide-hunk change command hunk
                                                (and agent-q-diff-buffer-shown
                                                     (agent-q-diff-places-shown change hunk))))
-               (said (agent-q-diff-commands--note-text
+               (said (agent-q-diff-words-note
                       command note
                       (pcase (agent-q-diff-engine-committed-hunks
                               (agent-q-diff-change-committed change))
@@ -134,107 +81,21 @@ has changed.  HUNKS are those that the message is about, if they are several."
           (setq agent-q-diff-buffer-shown nil)
           (agent-q-diff-signs-show-committed)
           (setq said (concat said
-                             (agent-q-diff-commands--follow-hooks
-                              change index is-aimed (or hunks (list hunk)))
-                             (agent-q-diff-commands--unsaved-words file note change hunk)
-                             (agent-q-diff-change-followed-words change)
-                             (agent-q-diff-commands-counts-words change)))
+                             (agent-q-diff-commands--follow-hooks change index is-aimed hunk)
+                             (agent-q-diff-words-unsaved file note change (list hunk))
+                             (agent-q-diff-words-progress change)))
           (message "%s" said)
           said))
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-ambiguous
      (unless (agent-q-diff-places-show agent-q-diff-buffer-change
                                        (agent-q-diff-buffer-hunk-here))
-       (agent-q-diff-commands--say-failure command err))
+       (agent-q-diff-words-say-failure command err))
      nil)
     (error
      (agent-q-diff-commands--note-failure command err)
-     (agent-q-diff-commands--say-failure command err)
+     (agent-q-diff-words-say-failure command err)
      nil)))
-
-(defun agent-q-diff-commands--unsaved-words (file note &optional change hunk)
-  "Return words to append if what was decided is not in the file yet.
-NOTE is the note of the plan, which was for HUNK of CHANGE in FILE, an
-`agent-q-diff-file-change', or if HUNK is nil, for several.  If
-`agent-q-diff-save' is `never', there are no words: the user knows."
-  (if (and (not (eq agent-q-diff-save 'never))
-           (agent-q-diff-file-change-unsaved-p file)
-           (pcase (and hunk
-                       (nth (- hunk
-                               (aref (agent-q-diff-change-first-hunks change)
-                                     (agent-q-diff-change-file-index change hunk))
-                               (length (agent-q-diff-file-change-decided-operations file)))
-                            (agent-q-diff-file-change-unsaved-hunks file)))
-             ('(applied buffer) t)
-             ((or 'nil `(,(or 'nil 'rejected) unsaved)) (eq note 'edited))))
-      (format "; not saved, since %s has unsaved edits"
-              (agent-q-diff-text-buffer-name (agent-q-diff-file-change-buffer file)))
-    ""))
-
-(defun agent-q-diff-commands--say-failure (command err)
-  "Show a message that COMMAND failed on the hunk at point with ERR.
-For a conflict, it names the key that merges."
-  (message "%s%s%s"
-           (if (eq (car err) 'agent-q-diff-not-in)
-               (agent-q-diff-commands--not-in-words (agent-q-diff-buffer-hunk-here))
-             (format (agent-q-diff-commands--failure-format command)
-                     (agent-q-diff-error-text err)))
-           (if (eq (car err) 'agent-q-diff-conflict)
-               (substitute-command-keys
-                "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
-             "")
-           (agent-q-diff-change-followed-words agent-q-diff-buffer-change)))
-
-(defun agent-q-diff-commands--not-in-words (hunk)
-  "Return a message that a command failed since HUNK is not in its file."
-  (let* ((change agent-q-diff-buffer-change)
-         (state (agent-q-diff-change-hunk change hunk))
-         (name (agent-q-diff-buffer-hunk-words hunk 'first))
-         ;; The file itself may have what the user took out and has not saved.
-         (place (if (agent-q-diff-file-change-unsaved-p (agent-q-diff-change-file-of change hunk))
-                    "buffer"
-                  "file")))
-    (cond
-     ((not (agent-q-diff-buffer-written-p))
-      (format "%s is not in the %s%s" name (agent-q-diff-buffer-target-word)
-              (agent-q-diff-commands--undo-words)))
-     ((agent-q-diff-engine-hunk-fact state)
-      (format (substitute-command-keys "%s is only partly in the %s now; \
-\\<agent-q-diff-mode-map>\\[agent-q-diff-split-hunk] splits it")
-              name place))
-     (t (pcase-let ((`(,since . ,again)
-                     (if (agent-q-diff-change-operation-of change hunk)
-                         '("has been undone since" . "does it again")
-                       (cons (format "is not in the %s any more" place) "puts it back"))))
-          (concat name " " since
-                  (unless (eq 'applied (agent-q-diff-engine-hunk-mark state))
-                    (substitute-command-keys
-                     (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] %s"
-                             again)))))))))
-
-(defun agent-q-diff-commands--failure-format (command)
-  "Return a format for a message that COMMAND failed, and why."
-  (pcase (cons command (agent-q-diff-buffer-written-p))
-    ('(unapply . nil) "Failed to take the hunk out: %s")
-    (`(,_ . nil)      "Failed to apply hunk: %s")
-    (`(accept . ,_)   "Failed to keep the hunk: %s")
-    (`(reject . ,_)   "Failed to take the hunk out: %s")
-    (_                "Failed to change the decision: %s")))
-
-(defvar-local agent-q-diff-commands--decided nil
-  "The hunk of the last decision, if that was by a key that moves on, or nil.")
-
-(defun agent-q-diff-commands--undo-words ()
-  "Return words that name the key for undoing the last decision, or nothing.
-They are for a user who wants to undo a decision that moved to the next hunk."
-  (if (and agent-q-diff-commands--decided
-           (/= agent-q-diff-commands--decided (agent-q-diff-buffer-hunk-here))
-           (< agent-q-diff-commands--decided (length agent-q-diff-buffer-marks))
-           (aref agent-q-diff-buffer-marks agent-q-diff-commands--decided))
-      (substitute-command-keys
-       (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-undo] undoes %s"
-               (agent-q-diff-buffer-hunk-words agent-q-diff-commands--decided)))
-    ""))
 
 (defun agent-q-diff-commands--note-failure (command err)
   "Record that COMMAND, if it accepts, failed on the hunk at point with ERR.
@@ -255,8 +116,8 @@ If FILE is not nil, it was those of the file with that index."
              do (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                                   (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--follow-hooks (change index is-aimed hunks)
-  "Show what else has changed in file INDEX of CHANGE after a command on HUNKS.
+(defun agent-q-diff-commands--follow-hooks (change index is-aimed hunk)
+  "Show what else has changed in file INDEX of CHANGE after a command on HUNK.
 If IS-AIMED is non-nil, the command has followed the file, and only a hook on
 saving can have changed it since; return words on that to append to the
 message.  Otherwise the change is the user's, and there are no words."
@@ -264,33 +125,13 @@ message.  Otherwise the change is the user's, and there are no words."
          (hooked (agent-q-diff-file-change-hook-changed file)))
     (if (and (if is-aimed hooked (agent-q-diff-change-buffers change))
              (agent-q-diff-change-follow change index))
-        (let ((words (if is-aimed (agent-q-diff-commands-hook-words change hunks) "")))
+        (let ((words (if is-aimed (agent-q-diff-words-hook change (list hunk)) "")))
           (agent-q-diff-signs-show-all)
           (cond
            ((not (and is-aimed (string-empty-p words))) words)
            ((eq hooked 'hunks) "; on saving, a hook changed accepted lines")
            (t "; on saving, a hook changed other lines as well")))
       "")))
-
-(defun agent-q-diff-commands-hook-words (change hunks)
-  "Return words to append if a hook undid on saving what was decided on HUNKS.
-They are of CHANGE, which has followed its files."
-  (let ((differing (cl-loop for hunk in hunks
-                            for state = (agent-q-diff-change-hunk change hunk)
-                            for differs = (and (agent-q-diff-file-change-hook-changed
-                                                (agent-q-diff-change-file-of change hunk))
-                                               (not (eq 'in (agent-q-diff-change-hooked
-                                                             change state)))
-                                               (agent-q-diff-signs-difference
-                                                (agent-q-diff-engine-hunk-mark state)
-                                                (agent-q-diff-engine-hunk-fact state)
-                                                (agent-q-diff-engine-hunk-place state)))
-                            when differs collect differs)))
-    (cond
-     ((null differing) "")
-     ((cdr hunks) (format ", but %d not as decided: on saving, a hook changed the lines"
-                          (length differing)))
-     (t (format ", %s: on saving, a hook changed its lines" (car differing))))))
 
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
@@ -320,111 +161,81 @@ nil if anything could not be done."
       (agent-q-diff-commands--do command)
     ;; Reading the hunks may fold the one at point, and move point.
     (let ((beg (region-beginning))
-          (end (region-end)))
+          (end (region-end))
+          (hunks nil))
       (condition-case err
           ;; Undoing the decision joins what is split for it.
-          (agent-q-diff-decide-as-one
-           (agent-q-diff-split-change)
+          (agent-q-diff-decide-all-or-none
+           (agent-q-diff-split-change) #'agent-q-diff-split-undo
            (lambda ()
-             (let* ((hunks (agent-q-diff-split-pick-region beg end))
-                    (unseen (and (cdr hunks)
-                                 (not (eq command 'unapply))
-                                 (agent-q-diff-shown-not hunks))))
-               (deactivate-mark)
-               (when (and agent-q-diff-commands--reason (eq command 'reject))
-                 (mapc (apply-partially #'agent-q-diff-commands-note
-                                        agent-q-diff-commands--reason)
-                       hunks))
-               (agent-q-diff-commands--add-unseen
-                (agent-q-diff-commands--do-each command hunks) unseen (length hunks)))))
-        (agent-q-diff-error
-         (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
+             (setq hunks (agent-q-diff-split-pick-region beg end))
+             (deactivate-mark)
+             (setq agent-q-diff-words-decided nil)
+             (if (cdr hunks)
+                 (agent-q-diff-commands--do-several command hunks)
+               (agent-q-diff-commands--note-reason command hunks)
+               (agent-q-diff-buffer-goto-hunk (car hunks))
+               (agent-q-diff-commands--do command))))
+        (user-error (signal (car err) (cdr err)))
+        (error
+         (message (if hunks
+                      "Nothing was changed: %s"
+                    "Cannot use these lines alone: %s")
+                  (agent-q-diff-error-text err))
          nil)))))
 
-(defun agent-q-diff-commands--add-unseen (said unseen n)
-  "Show the message SAID, and that UNSEEN of N decided hunks were not shown.
-Return what is shown.  If nothing is to be added, SAID is shown already."
-  (if (not (and said unseen))
-      said
-    (message "%s%s"
-             ;; The header line has them, too.
-             (string-remove-suffix
-              (agent-q-diff-commands-counts-words agent-q-diff-buffer-change) said)
-             (agent-q-diff-shown-words unseen n))))
+(defun agent-q-diff-commands--note-reason (command hunks)
+  "If COMMAND rejects HUNKS, make the reason for that the comment on each."
+  (when (and agent-q-diff-commands--reason (eq command 'reject))
+    (mapc (apply-partially #'agent-q-diff-commands-note agent-q-diff-commands--reason)
+          hunks)))
 
-(defun agent-q-diff-commands--do-each (command hunks)
-  "Carry out COMMAND on HUNKS in order, and stop at the first failure.
-Return the last message shown, or nil if there was a failure.  This is one
-undo step of the target, and one decision for `agent-q-diff-undo'."
-  (setq agent-q-diff-commands--decided nil)
-  (unless (and (eq command 'reject) (not (agent-q-diff-buffer-written-p)))
-    ;; Edits of a buffer that is not there yet could not become one step.
-    (dolist (hunk hunks)
-      (ignore-error error
-        (agent-q-diff-decide-visit agent-q-diff-buffer-change hunk))))
-  (if (agent-q-diff-commands--at-once-p command hunks)
-      (agent-q-diff-commands--do-at-once command hunks)
-    (agent-q-diff-commands--do-one-by-one command hunks)))
-
-(defun agent-q-diff-commands--at-once-p (command hunks)
-  "Return non-nil if COMMAND on HUNKS can be one decision.
-They were written already, and are pending.  One by one, their file would be
-stored before and after each of them."
-  (and (cdr hunks)
-       (memq command '(accept reject))
-       (agent-q-diff-buffer-written-p)
-       (seq-every-p (lambda (hunk)
-                      (and (null (aref agent-q-diff-buffer-marks hunk))
-                           (or (eq command 'accept)
-                               (not (agent-q-diff-change-shared-p
-                                     agent-q-diff-buffer-change hunk)))))
-                    hunks)))
-
-(defun agent-q-diff-commands--do-at-once (command hunks)
-  "Carry out COMMAND on HUNKS, as one decision.
-See `agent-q-diff-commands--at-once-p'.  Return what
-`agent-q-diff-commands--do-each' does."
-  (let* ((change agent-q-diff-buffer-change)
-         (failed (agent-q-diff-decide-these change command hunks)))
-    (agent-q-diff-commands-show-many change)
-    (agent-q-diff-buffer-goto-hunk (car (last hunks)))
-    (if failed
-        (ignore (agent-q-diff-commands--say-failures
-                 failed (agent-q-diff-commands--not-done command)))
-      (let* ((hunk (car (last hunks)))
-             (file (agent-q-diff-change-file-of change hunk))
-             (said (concat (format "%d hunks %s" (length hunks)
-                                   (if (eq command 'accept)
-                                       (agent-q-diff-buffer-applied-word)
-                                     (agent-q-diff-buffer-mark-word 'rejected)))
-                           (agent-q-diff-commands-hook-words change hunks)
-                           (and (eq command 'reject)
-                                (agent-q-diff-commands--unsaved-words file 'edited))
-                           (agent-q-diff-change-followed-words change)
-                           (agent-q-diff-commands-counts-words change))))
-        (message "%s" said)
+(defun agent-q-diff-commands--do-several (command hunks)
+  "Carry out COMMAND on HUNKS, several, as one decision; return what is said.
+Those that are decided that way already stay as they are.  If it cannot be done
+with some, the message names the first of them; then return nil."
+  (let* ((change (agent-q-diff-signs-follow))
+         (meant (seq-filter (apply-partially #'agent-q-diff-commands--changes-p command)
+                            hunks))
+         (unseen (and (not (eq command 'unapply)) (agent-q-diff-shown-not meant)))
+         (failed (progn
+                   (unless (or meant (agent-q-diff-buffer-written-p)
+                               (not (eq command 'unapply)))
+                     (user-error "None of these is in a file"))
+                   (agent-q-diff-commands--note-reason command meant)
+                   (and meant (agent-q-diff-decide-these change command meant)))))
+    (when meant
+      (agent-q-diff-commands-show-many change))
+    (agent-q-diff-buffer-goto-hunk (or (caar failed) (car (last hunks))))
+    (let ((said (agent-q-diff-words-say-several
+                 command (or meant hunks)
+                 (if meant '("%d hunk" . "%d hunks") '("%d hunk already" . "%d hunks already"))
+                 failed
+                 (agent-q-diff-commands-unseen-words unseen meant failed))))
+      (unless failed
         said))))
 
-(defun agent-q-diff-commands--do-one-by-one (command hunks)
-  "Carry out COMMAND on HUNKS, for `agent-q-diff-commands--do-each'."
-  (agent-q-diff-decide-in-one-step
-   agent-q-diff-buffer-change
-   (lambda ()
-     (let ((said nil)
-           (all hunks)
-           (n (length hunks)))
-       (while (and hunks
-                   (progn
-                     (agent-q-diff-buffer-goto-hunk (pop hunks))
-                     (setq said (agent-q-diff-commands--do command all)))))
-       (when (and said (< 1 n))
-         (setq said (concat (format "%d hunks" n)
-                            (string-remove-prefix
-                             (agent-q-diff-buffer-hunk-words
-                              (agent-q-diff-buffer-hunk-here) 'first)
-                             said)))
-         (message "%s" said))
-       said))))
+(defun agent-q-diff-commands-unseen-words (unseen hunks failed)
+  "Return `agent-q-diff-shown-words' on HUNKS, of which UNSEEN were not shown.
+FAILED is a list of (HUNK . REASON), those that were not decided."
+  (agent-q-diff-shown-words (seq-remove (lambda (hunk) (assq hunk failed)) unseen)
+                            (- (length hunks) (length failed))))
+
+(defun agent-q-diff-commands--changes-p (command hunk)
+  "Return non-nil unless HUNK is decided as COMMAND does already."
+  (pcase command
+    ('accept (not (eq 'applied (aref agent-q-diff-buffer-marks hunk))))
+    ('reject (not (eq 'rejected (aref agent-q-diff-buffer-marks hunk))))
+    (_ (agent-q-diff-commands-meant-p command hunk))))
+
+(defun agent-q-diff-commands-meant-p (command hunk)
+  "Return non-nil if COMMAND is for HUNK.
+COMMAND is `accept' or `reject', for what is pending, or `unapply'."
+  (cond
+   ((not (eq command 'unapply)) (null (aref agent-q-diff-buffer-marks hunk)))
+   ((agent-q-diff-buffer-written-p) (aref agent-q-diff-buffer-marks hunk))
+   (t (agent-q-diff-engine-hunk-fact
+       (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
@@ -520,11 +331,12 @@ that is known."
 (defun agent-q-diff-commands--shown-pending (hunk)
   "Return HUNK, which is pending, or if it is hidden, the next one that is not.
 If all pending hunks are hidden, return HUNK."
-  (let ((n (length agent-q-diff-buffer-marks)))
+  (let ((n (length agent-q-diff-buffer-marks))
+        (hidden (and (agent-q-diff-filter-any-p) (agent-q-diff-filter-hidden))))
     (or (cl-loop repeat (1+ n)
                  for there = hunk then (mod (1+ there) n)
                  unless (or (aref agent-q-diff-buffer-marks there)
-                            (agent-q-diff-filter-hidden-p there))
+                            (and hidden (aref hidden there)))
                  return there)
         hunk)))
 
@@ -541,7 +353,7 @@ nil if it failed."
     (when said
       (let ((here (agent-q-diff-buffer-hunk-here))
             next)
-        (setq agent-q-diff-commands--decided here
+        (setq agent-q-diff-words-decided here
               agent-q-diff-commands--rejected
               (and (eq command 'reject)
                    (cons here (length agent-q-diff-buffer-marks))))
@@ -586,7 +398,7 @@ hunk of their own."
    ((agent-q-diff-commands--instead-p 'unapply))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'unapply nil))
    (t (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
-        (setq agent-q-diff-commands--decided nil)
+        (setq agent-q-diff-words-decided nil)
         said))))
 
 (defun agent-q-diff-keep-outside ()
@@ -621,10 +433,10 @@ If that can be done, show the message SAID, a format for their number."
         (save-excursion
           (agent-q-diff-commands-show-many change))
         (if failed
-            (agent-q-diff-commands--say-failures
-             failed (agent-q-diff-commands--not-done 'accept))
+            (agent-q-diff-words-say-failures
+             failed (agent-q-diff-words-not-done 'accept))
           (message "%s%s%s" (format said (length hunks))
-                   (agent-q-diff-commands-hook-words change hunks)
+                   (agent-q-diff-words-hook change hunks)
                    (agent-q-diff-shown-words unseen (length hunks)))))
     (agent-q-diff-error
      (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
@@ -720,7 +532,7 @@ If a hook changed the target on saving, show that as well."
 (defun agent-q-diff-commands--say-unseen (unseen n)
   "Say that all N hunks are accepted, UNSEEN of which were not shown."
   (message "%s%s, %s"
-           (format (ngettext "%d hunk %s" "%d hunks %s" n) n (agent-q-diff-buffer-applied-word))
+           (format (ngettext "%d hunk %s" "%d hunks %s" n) n (agent-q-diff-buffer-mark-word 'applied))
            (agent-q-diff-shown-words unseen n)
            (substitute-command-keys
             "\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-all] finishes")))
@@ -747,11 +559,14 @@ BY-KEY is as for `agent-q-diff-accept-all'."
          ;; The message at the end of the review counts them.
          ((null failed) (agent-q-diff-finish nil by-key))
          ((agent-q-diff-buffer-awaited-p)
-          (agent-q-diff-commands--say-failures
+          (agent-q-diff-words-say-failures
            (append failed gone) "Not finished"
-           (agent-q-diff-commands--ways-out change (caar failed))))
-         (t (agent-q-diff-commands--say-failures failed
-                                                 (agent-q-diff-commands--not-done 'accept))
+           (concat (agent-q-diff-commands--ways-out change (caar failed))
+                   (agent-q-diff-shown-words
+                    (seq-filter (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) unseen)
+                    (- (length pending) (length all))))))
+         (t (agent-q-diff-words-say-failures failed
+                                             (agent-q-diff-words-not-done 'accept))
             (agent-q-diff-finish nil by-key)))))))
 
 (defun agent-q-diff-accept-all (&optional by-key)
@@ -788,8 +603,8 @@ them as a list of \(HUNK . REASON)."
                   (agent-q-diff-buffer-target-word))))
     (agent-q-diff-commands-show-many change)
     (cond
-     (failed (agent-q-diff-commands--say-failures
-              failed (agent-q-diff-commands--not-done 'unapply)))
+     (failed (agent-q-diff-words-say-failures
+              failed (agent-q-diff-words-not-done 'unapply)))
      ((agent-q-diff-change-written change)
       (let ((n-out (- (car (agent-q-diff-change-tally change))
                       (agent-q-diff-change-in-target change))))
@@ -826,30 +641,6 @@ them as a list of \(HUNK . REASON)."
              ('conflict "\\[agent-q-diff-merge-hunk] merges, "))
            "\\[agent-q-diff-reject-hunk] rejects")))
 
-(defun agent-q-diff-commands--not-done (command)
-  "Return words for what could not be done by COMMAND."
-  (pcase (cons command (agent-q-diff-buffer-written-p))
-    ('(accept . nil)  "Not applied")
-    (`(accept . ,_)   "Not kept")
-    (`(,_ . nil)      "Not taken out")
-    (`(unapply . ,_)  "Not put back")
-    (_                "Not taken out")))
-
-(defun agent-q-diff-commands--say-failures (failed what &optional ways-out)
-  "Move to the first of FAILED, a list of (HUNK . REASON), and show them all.
-WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
-  (agent-q-diff-buffer-goto-hunk (caar failed))
-  (message "%s: %s%s" what
-           (mapconcat (pcase-lambda (`(,hunk . ,reason))
-                        (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) reason))
-                      failed "; ")
-           (cond
-            (ways-out (concat "; " ways-out))
-            ((agent-q-diff-buffer-written-p)
-             (concat (agent-q-diff-change-followed-words agent-q-diff-buffer-change)
-                     (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
-            (t ""))))
-
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
 What was applied before stays in the target.  BY-KEY is non-nil if a person
@@ -866,7 +657,7 @@ called this."
         (agent-q-diff-buffer-write-states)
         (agent-q-diff-signs-show-all))
       (if failed
-          (agent-q-diff-commands--say-failures failed "Not taken out")
+          (agent-q-diff-words-say-failures failed "Not taken out")
         (agent-q-diff-finish-decided "rejected" by-key)))))
 
 ;;;; Several hunks
@@ -911,13 +702,13 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                          ('accept (agent-q-diff-decide-accept-all change index))
                          ('unapply (agent-q-diff-decide-unapply-all change index))
                          ('reject (agent-q-diff-decide-reject-all change index))))))
-        (setq agent-q-diff-commands--decided nil)
+        (setq agent-q-diff-words-decided nil)
         (agent-q-diff-commands-show-many change)
         (if failed
-            (agent-q-diff-commands--say-failures
-             failed (agent-q-diff-commands--not-done command))
-          (agent-q-diff-commands--say-file command change index
-                                           (agent-q-diff-shown-words unseen (length meant)))
+            (agent-q-diff-words-say-failures
+             failed (agent-q-diff-words-not-done command))
+          (agent-q-diff-words-say-file command change index
+                                       (agent-q-diff-shown-words unseen (length meant)))
           (when advance
             (agent-q-diff-commands-move-on command))))
     (user-error (signal (car err) (cdr err)))
@@ -926,48 +717,16 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
        (agent-q-diff-commands--note-failures err (agent-q-diff-buffer-heading-at-point)))
      (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--name (change index)
-  "Return the name of file INDEX of CHANGE, for display."
-  (agent-q-diff-section-file-name
-   (agent-q-diff-file-change-path (nth index (agent-q-diff-change-files change)))))
-
 (defun agent-q-diff-commands--check-file-has (command change index)
   "Signal a `user-error' if file INDEX of CHANGE has no hunk for COMMAND."
-  (unless (seq-some (lambda (hunk)
-                      (cond
-                       ((not (eq command 'unapply))
-                        (null (aref agent-q-diff-buffer-marks hunk)))
-                       ((agent-q-diff-change-written change)
-                        (aref agent-q-diff-buffer-marks hunk))
-                       (t (agent-q-diff-engine-hunk-fact
-                           (agent-q-diff-change-hunk change hunk)))))
+  (unless (seq-some (apply-partially #'agent-q-diff-commands-meant-p command)
                     (agent-q-diff-change-hunks-of change index))
     (user-error (if (eq command 'unapply)
                     (if (agent-q-diff-change-written change)
                         "Nothing of %s is decided"
                       "None of %s is in the file")
                   "No hunk of %s is pending; press the key on a hunk to change what you decided")
-                (agent-q-diff-commands--name change index))))
-
-(defun agent-q-diff-commands--say-file (command change index unseen)
-  "Show a message that COMMAND was carried out on file INDEX of CHANGE.
-UNSEEN are words on what of it was not shown, or \"\"."
-  (message "%s%s %s%s%s%s%s%s"
-           ;; That what was written is taken out may bring the file back.
-           (if (agent-q-diff-change-written change) "Changes of " "")
-           (agent-q-diff-commands--name change index)
-           (pcase-exhaustive command
-             ('accept (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
-             ('reject (agent-q-diff-buffer-mark-word 'rejected))
-             ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
-           (agent-q-diff-commands-hook-words change (agent-q-diff-change-hunks-of change index))
-           (agent-q-diff-commands--unsaved-words
-            (nth index (agent-q-diff-change-files change))
-            (if (eq command 'reject) 'marked 'edited))
-           unseen
-           (agent-q-diff-change-followed-words change)
-           ;; The header line has them, too.
-           (if (string-empty-p unseen) (agent-q-diff-commands-counts-words change) "")))
+                (agent-q-diff-words-file-name change index))))
 
 ;;;; Staging
 
@@ -1012,7 +771,7 @@ If more was written since a review of what is pending began, show that, too."
     (let ((change (agent-q-diff-signs-follow)))
       (agent-q-diff-signs-show-all)
       (message "Up to date%s%s"
-               (agent-q-diff-commands-counts-words change)
+               (agent-q-diff-words-counts change)
                (agent-q-diff-change-followed-words change)))))
 
 (defun agent-q-diff-select-line ()
@@ -1098,8 +857,9 @@ Where there is no hunk, return nil."
        ((use-region-p) (read-string (concat what " the selected lines: ")))
        ((agent-q-diff-commands--file-here)
         (read-string (format "%s all of %s: " what
-                             (agent-q-diff-commands--name agent-q-diff-buffer-change
-                                                          (agent-q-diff-commands--file-here)))))
+                             (agent-q-diff-words-file-name
+                              agent-q-diff-buffer-change
+                              (agent-q-diff-commands--file-here)))))
        (t (cdr (agent-q-diff-commands--read-comment (agent-q-diff-buffer-hunk-here) what)))))))
 
 (defun agent-q-diff-comment-hunk (comment &optional hunk)

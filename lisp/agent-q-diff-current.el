@@ -188,6 +188,8 @@ This holds if one of Emacs's own commands has only moved point in the hunk."
   "Mark the hunk at point; show it if the command moved to it or decided it.
 Also show it if a command has made the window smaller, for example by showing
 the file."
+  (when (agent-q-diff-signs-behind-p)
+    (agent-q-diff-signs-catch-up))
   (pcase-let ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
               (window (selected-window)))
     (when (eq (window-buffer window) (current-buffer))
@@ -208,9 +210,14 @@ the file."
   "Number of lines below which a frame is small.
 A review begins with most of it.")
 
+(defconst agent-q-diff-current--small-window 12
+  "Number of lines below which a window does not show a hunk of one line whole.
+A review begins with half of the frame instead.")
+
 (defvar-local agent-q-diff-current--room nil
-  "How a window got room for the review: (REVIEW BEFORE AFTER), or nil.
-BEFORE and AFTER are as from `agent-q-diff-current--heights'.")
+  "The windows when the review appeared first: (REVIEW BEFORE AFTER), or nil.
+BEFORE and AFTER are as from `agent-q-diff-current--heights'.  Emacs may have
+made its window higher, or `agent-q-diff-current--make-room'.")
 (put 'agent-q-diff-current--room 'permanent-local t)
 
 (defun agent-q-diff-current--heights (frame function)
@@ -225,16 +232,23 @@ Windows of no height were not there then, and are left out."
   (window-list frame 'no-minibuffer (frame-first-window frame)))
 
 (defun agent-q-diff-current--make-room (window)
-  "Give WINDOW, in which the review appears first, most of a small frame.
-A rule of the user's for its buffer decides that alone."
-  (let ((frame (window-frame window)))
+  "Give WINDOW, in which the review appears first, room to show it.
+That is most of a small frame, and half of another one if WINDOW is small.  A
+rule of the user's for its buffer decides that alone.  Windows that show the
+review later keep their height."
+  (let* ((frame (window-frame window))
+         (height (window-total-height window))
+         (part (cond
+                ((< (frame-total-lines frame) agent-q-diff-current--small-frame) 0.75)
+                ((< height agent-q-diff-current--small-window) 0.5))))
     (unless (or (eq agent-q-diff-buffer-review (car agent-q-diff-current--room))
-                (<= agent-q-diff-current--small-frame (frame-total-lines frame))
                 (display-buffer-assq-regexp (buffer-name) display-buffer-alist nil))
       (let ((before (agent-q-diff-current--heights frame #'window-old-pixel-height))
-            (delta (min (- (/ (* 3 (window-total-height (frame-root-window frame))) 4)
-                           (window-total-height window))
-                        (window-max-delta window))))
+            (delta (if part
+                       (min (- (floor (* part (window-total-height (frame-root-window frame))))
+                               height)
+                            (window-max-delta window))
+                     0)))
         (when (< 0 delta)
           (window-resize window delta))
         (setq agent-q-diff-current--room

@@ -74,16 +74,17 @@ Return non-nil if there is one."
                      'font-lock-face 'agent-q-diff-warning
                      'agent-q-diff-note t))))
 
-(defun agent-q-diff-display-add-lines (lines)
-  "Insert LINES, strings with line breaks, above the diff and the notes."
+(defun agent-q-diff-display-add-lines (lines &optional property)
+  "Insert LINES, strings with line breaks, above the diff and the notes.
+They come below the first text with PROPERTY, by default the description."
   (save-excursion
     (agent-q-diff-base-widened
       (goto-char (point-min))
-      (when-let ((description (text-property-any (point-min) (point-max)
-                                                 'agent-q-diff-description t)))
-        (goto-char (or (next-single-property-change description 'agent-q-diff-description)
-                       description))
-        (forward-line))
+      (when-let* ((property (or property 'agent-q-diff-description))
+                  (above (text-property-not-all (point-min) (point-max) property nil)))
+        (goto-char (or (next-single-property-change above property) above))
+        (unless (bolp)
+          (forward-line)))
       (let* ((at (point))
              (headings (seq-filter (lambda (heading) (= at heading))
                                    agent-q-diff-buffer-headings)))
@@ -348,6 +349,13 @@ They are as in `agent-q-diff-progress--header-end'.  COUNTS is as from
 
 ;;;; The review of this buffer
 
+(defcustom agent-q-diff-refresh-delay 0.3
+  "Seconds of idle time after which the diff buffer reflects edits of the target.
+Each hunk then shows whether it still applies.  If nil, the diff buffer is
+updated by its own next command."
+  :group 'agent-q-diff-display
+  :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
+
 (defun agent-q-diff-signs-follow (&optional index change)
   "Bring this buffer's change up to date with its targets, and return it.
 If INDEX is not nil, look only at the file with that index.  CHANGE is the
@@ -361,9 +369,28 @@ are in the buffer then, so that they can be decided and split."
                                     (and agent-q-diff-buffer-path
                                          (agent-q-diff-visit-name
                                           agent-q-diff-buffer-path))))
+    (when (agent-q-diff-signs-behind-p)
+      (agent-q-diff-signs-catch-up))
     (when (agent-q-diff-change-follow change index)
       (agent-q-diff-signs-show-all))
     change))
+
+(defvar-local agent-q-diff-signs--shown nil
+  "(COMMITTED), the change's last snapshot when its state was shown, or nil.")
+
+(defun agent-q-diff-signs-behind-p ()
+  "Return non-nil if not all that was decided is shown: a quit came in between."
+  (and agent-q-diff-signs--shown
+       agent-q-diff-buffer-change
+       (not (eq (car agent-q-diff-signs--shown)
+                (agent-q-diff-change-committed agent-q-diff-buffer-change)))
+       (not (agent-q-diff-buffer-ended-p))))
+
+(defun agent-q-diff-signs-catch-up ()
+  "Show all that was decided."
+  (agent-q-diff-change-recount agent-q-diff-buffer-change)
+  (agent-q-diff-buffer-write-states)
+  (agent-q-diff-signs-show-all))
 
 (defvar-local agent-q-diff-signs--refresh-timer nil
   "The timer that will update the signs after edits of the target, or nil.")
@@ -560,6 +587,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
     (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
                (length> agent-q-diff-buffer-positions agent-q-diff-change-max-shown))
       (agent-q-diff-signs--show-in-sight))
+    (setq agent-q-diff-signs--shown (list committed))
     (agent-q-diff-signs--show-progress change)))
 
 (defun agent-q-diff-signs--show-progress (&optional change)
@@ -648,6 +676,8 @@ overlays make every edit of a buffer slow."
         (dotimes (hunk n)
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
+  (setq agent-q-diff-signs--shown
+        (list (agent-q-diff-change-committed agent-q-diff-buffer-change)))
   (agent-q-diff-signs--show-progress))
 
 (defun agent-q-diff-signs--show-in-sight ()

@@ -128,7 +128,7 @@ See `agent-q-diff-coding-contradiction'."
          (name (agent-q-diff-live-name live)))
     (agent-q-diff-coding-contradiction
      (agent-q-diff-edit-file--modified plan) name
-     (agent-q-diff-coding-declared (agent-q-diff-live-text live) name)
+     (agent-q-diff-live-text live)
      (agent-q-diff-live-coding live))))
 
 (defun agent-q-diff-edit-file--notes (plan)

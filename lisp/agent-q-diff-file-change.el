@@ -51,7 +51,9 @@ LINE counts from 0 in the text as it should be; nil is the whole file.")
   (hook-changed nil :documentation "What a hook changed in the latest save: `hunks' or `others'.")
   (hooked nil :documentation "Alist from ids of hunks that saving changed to their lines, or `out'.")
   (declared nil :documentation "(SYSTEM), what the file declared when it was visited, or nil.")
-  (is-adapted nil :documentation "Non-nil if line ends were adapted."))
+  (is-adapted nil :documentation "Non-nil if line ends were adapted.")
+  (named-mode nil :documentation "(ALIST NAME . MODE): MODE is what NAME stands for in ALIST, `auto-mode-alist'.
+To look through that takes long for thousands of files."))
 
 (defun agent-q-diff-file-change-path (change)
   "Return the absolute name of the file of CHANGE, or nil."
@@ -166,18 +168,14 @@ TEXT, a string or a buffer, is what that file has or would have; see
 `agent-q-diff-coding-contradiction'."
   (let* ((buffer (agent-q-diff-file-change-buffer change))
          (path (agent-q-diff-file-change-path change))
-         (original (agent-q-diff-file-change-original change))
          ;; A file that was not visited yet is UTF-8.
          (was (or (agent-q-diff-file-change-declared change)
-                  (and original (list (agent-q-diff-coding-declared original path))))))
+                  (agent-q-diff-file-change-original change))))
     (and was
          text
-         ;; Of hundreds of files, to look for declarations takes a while.
-         (not (and (eq text original)
-                   (null (agent-q-diff-file-change-declared change))))
          (not (agent-q-diff-file-change-is-detached change))
          (agent-q-diff-coding-contradiction
-          text path (car was)
+          text path was
           (if (buffer-live-p buffer)
               (with-current-buffer buffer
                 (agent-q-diff-coding-of-buffer))

@@ -90,6 +90,11 @@ is a list of its lines as strings with the faces of code, or nil."
 
 ;;;; Code
 
+(defvar agent-q-diff-fontify--known-faces nil
+  "Whether text with a face can be seen, a hash table by faces, or nil.
+It is bound while hunks are colored.  On a terminal it takes long to find out,
+since the nearest of its colors is searched for.")
+
 (defun agent-q-diff-fontify-mode (&optional hunk)
   "Return the major mode for code in the file of HUNK, or at point, or nil."
   (agent-q-diff-fontify-mode-of
@@ -106,7 +111,7 @@ is a list of its lines as strings with the faces of code, or nil."
          (before (agent-q-diff-fontify--before hunk))
          ;; The other lines are on the new side, too.
          (old (and (assq ?r lines)
-                   (agent-q-diff-fontify--side lines '(?c ?r) before mode)))
+                   (agent-q-diff-fontify--side lines '(?c ?r) before mode ?r)))
          (new (agent-q-diff-fontify--side lines '(?c ?a) before mode)))
     (mapcar (pcase-lambda (`(,kind . ,_))
               (pcase kind
@@ -134,30 +139,58 @@ if the target or that text is too large."
                   (buffer-substring-no-properties beg end)
                 ""))))))))
 
-(defun agent-q-diff-fontify--side (lines kinds before mode)
+(defun agent-q-diff-fontify--side (lines kinds before mode &optional wanted)
   "Return those of LINES with one of KINDS, as strings with the faces of MODE.
-BEFORE is text that comes before them."
-  (agent-q-diff-fontify-lines
-   before
-   (cl-loop for (kind beg . end) in lines
-            when (memq kind kinds) collect (buffer-substring-no-properties beg end))
-   mode))
+BEFORE is text that comes before them.  If WANTED, a kind, is non-nil, the
+others may have no faces."
+  (let ((lines (seq-filter (lambda (line) (memq (car line) kinds)) lines)))
+    (agent-q-diff-fontify-lines
+     before
+     (cl-loop for (_ beg . end) in lines collect (buffer-substring-no-properties beg end))
+     mode
+     (and wanted (cl-loop for (kind . _) in lines collect (eq kind wanted))))))
 
-(defun agent-q-diff-fontify-lines (before texts mode)
+(defun agent-q-diff-fontify-lines (before texts mode &optional wanted)
   "Return TEXTS, lines of code without line ends, with the faces of MODE.
-BEFORE is text that comes before them."
+BEFORE is text that comes before them.  If the list WANTED is non-nil, those
+of TEXTS for which it has nil may have no faces."
   (with-current-buffer (agent-q-diff-fontify-buffer mode)
     (let ((inhibit-read-only t)
           (inhibit-modification-hooks nil)
-          (at (1+ (length before))))
+          (at (1+ (length before)))
+          (agent-q-diff-fontify--known-faces (or agent-q-diff-fontify--known-faces
+                                                 (make-hash-table :test #'equal))))
       ;; As one change, since a mode can take long to note one.
       (set-match-data (list (point-min) (point-max)))
       (replace-match (concat before (string-join texts "\n") "\n") t t)
-      (font-lock-ensure)
+      (if wanted
+          (agent-q-diff-fontify--only at texts wanted)
+        (font-lock-ensure))
       (mapcar (lambda (text)
                 (prog1 (agent-q-diff-fontify--faces-only at text)
                   (cl-incf at (1+ (length text)))))
               texts))))
+
+(defun agent-q-diff-fontify--only (beg texts wanted)
+  "Fontify those of TEXTS, lines from BEG on, for which WANTED has non-nil.
+In a mode like that for C, this is most of what colors take."
+  (let ((from nil))
+    (cl-loop for (text . more) on texts
+             for (is-wanted . is-next-wanted) on wanted
+             do (when (and is-wanted (not from))
+                  (setq from beg))
+             do (cl-incf beg (1+ (length text)))
+             do (when (and is-wanted (not (and more (car is-next-wanted))))
+                  (font-lock-fontify-region from beg)
+                  (setq from nil)))))
+
+(defun agent-q-diff-fontify--shows-p (face)
+  "Return non-nil if text with FACE can be seen."
+  (let ((answer (gethash face agent-q-diff-fontify--known-faces 'unknown)))
+    (if (eq 'unknown answer)
+        (puthash face (not (agent-q-diff-fontify-hiding-p face))
+                 agent-q-diff-fontify--known-faces)
+      answer)))
 
 (defun agent-q-diff-fontify--faces-only (beg text)
   "Return TEXT with those faces of the equal text at BEG that do not hide it.
@@ -169,7 +202,7 @@ of them is taken over."
       (let* ((next (- (next-single-property-change (+ beg at) 'face nil (+ beg (length text)))
                       beg))
              (face (get-text-property (+ beg at) 'face)))
-        (when (and face (not (agent-q-diff-fontify-hiding-p face)))
+        (when (and face (agent-q-diff-fontify--shows-p face))
           (put-text-property at next 'face face text))
         (setq at next)))
     text))
@@ -195,14 +228,18 @@ That is so if it has the color of the background, or is tiny."
 
 (defun agent-q-diff-fontify--hiding-attributes-p (foreground height)
   "Return non-nil if FOREGROUND or HEIGHT, attributes of a face, hide text."
+  (or (and (floatp height) (< height 0.5))
+      (and (integerp height) (< height 50))
+      (and (stringp foreground)
+           (not (equal foreground "unspecified-fg"))
+           (equal (color-values foreground) (agent-q-diff-fontify--background)))))
+
+(defun agent-q-diff-fontify--background ()
+  "Return the color of the background, as `color-values' does."
   (let ((background (face-background 'default nil t)))
     ;; A terminal may not tell its own.
-    (unless (and background (color-values background))
-      (setq background (if (eq 'dark (frame-parameter nil 'background-mode)) "black" "white")))
-    (or (and (stringp foreground)
-             (equal (color-values foreground) (color-values background)))
-        (and (floatp height) (< height 0.5))
-        (and (integerp height) (< height 50)))))
+    (or (and background (color-values background))
+        (color-values (if (eq 'dark (frame-parameter nil 'background-mode)) "black" "white")))))
 
 (defun agent-q-diff-fontify-buffer (mode)
   "Return a hidden buffer in MODE, in which no hooks of the user have run."
@@ -253,7 +290,8 @@ That is so if it has the color of the background, or is tiny."
   "Color the hunks between point and LIMIT, for font lock.
 Always return nil, since nothing is left to be done."
   (when (agent-q-diff-buffer-known-p)
-    (let ((from (point)))
+    (let ((from (point))
+          (agent-q-diff-fontify--known-faces (make-hash-table :test #'equal)))
       (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify-hunks from limit))
         (when (< (- end beg) agent-q-diff-fontify--max-size)
           (with-demoted-errors "agent-q-diff: no colors: %S"
@@ -381,7 +419,7 @@ displays, as side by side: redisplay takes both for one."
 (defun agent-q-diff-long-lines--cut (limits)
   "Show only the beginning of the line at point, and what differs, if it is long.
 LIMITS are as from `agent-q-diff-long-lines--limits'.  What is cut off at the
-side of a window is left to that."
+side of a window is left to that, but of a very long line."
   (let* ((beg (min (1+ (line-beginning-position)) (line-end-position)))
          (at beg)
          (end (line-end-position))
@@ -393,8 +431,13 @@ side of a window is left to that."
         (when (< at (+ beg from))
           (agent-q-diff-long-lines--elide at (+ beg from)))
         (setq at (min end (+ beg to))))
-      (unless (or is-cut-aside (= at end))
-        (agent-q-diff-long-lines--hide-rest at end)))))
+      (cond
+       ((not is-cut-aside)
+        (unless (= at end)
+          (agent-q-diff-long-lines--hide-rest at end)))
+       ;; What is beyond the edge takes as long to display as what is not.
+       ((< agent-q-diff-long-lines--limit (- end at (car limits)))
+        (agent-q-diff-long-lines--elide (+ at (car limits)) end))))))
 
 (defun agent-q-diff-long-lines-toggle ()
   "Show all of the long line at point, or cut it off again.
@@ -403,7 +446,8 @@ Return nil if that line is not long."
         (end (line-end-position)))
     (when (and (<= (car (agent-q-diff-long-lines--limits)) (- end beg))
                ;; In a folded description, it is not the line that is cut off.
-               (not (invisible-p (1- end))))
+               (or (eq 'agent-q-diff-elided (get-char-property (1- end) 'invisible))
+                   (not (invisible-p (1- end)))))
       (setq agent-q-diff-long-lines--expanded
             (if (agent-q-diff-long-lines--expanded-p)
                 (cl-delete beg agent-q-diff-long-lines--expanded :test #'=)
@@ -521,9 +565,9 @@ lines."
 
 (defun agent-q-diff-fold--of (hunk)
   "Return the overlay that hides the middle of HUNK, or nil."
-  (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
-              (overlays-in (agent-q-diff-buffer-position hunk)
-                           (agent-q-diff-buffer-hunk-end hunk))))
+  (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
+            (overlays-in (agent-q-diff-buffer-position hunk)
+                         (agent-q-diff-buffer-hunk-end hunk))))
 
 (defun agent-q-diff-fold--update (are-new)
   "Hide the middle of each long hunk that is not to be shown whole, if ARE-NEW."
@@ -586,8 +630,8 @@ Return nil if the hunk is too short for that."
 (defun agent-q-diff-fold--description-fold ()
   "Return the overlay that hides the rest of the description, or nil."
   (when-let ((description (agent-q-diff-fold--description)))
-    (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-description))
-                (overlays-in (car description) (cdr description)))))
+    (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-description))
+              (overlays-in (car description) (cdr description)))))
 
 (defun agent-q-diff-fold-new-description (window)
   "Hide the rest of a long description, when this buffer is new to WINDOW."

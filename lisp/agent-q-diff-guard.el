@@ -35,10 +35,11 @@
 
 ;;; Code:
 
-(require 'project)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 
+;; With `project-current', which loads it when a root is asked for.
+(declare-function project-root "project" (project))
 (declare-function ucs-normalize-NFKC-string "ucs-normalize" (str))
 
 ;;;; Options

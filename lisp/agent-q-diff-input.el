@@ -461,10 +461,13 @@ for tools, whose agents do not know the file's mode."
 
 (defun agent-q-diff-input--identity (file)
   "Return what FILE, a file change, shares with other names of its file, or nil.
-That is its buffer, or the file's inode."
-  (and (agent-q-diff-file-change-has-text file)
-       (or (agent-q-diff-file-change-buffer file)
-           (nth 3 (agent-q-diff-target-put-off (agent-q-diff-file-change-target file))))))
+These are the file's inode and device, or its buffer if there is no file.  A
+buffer is not always known by both names: `find-buffer-visiting' does not find
+it by the other one if an older buffer's file had the same inode and is gone."
+  (when (agent-q-diff-file-change-has-text file)
+    (let ((truename (agent-q-diff-target-truename (agent-q-diff-file-change-target file))))
+      (or (and truename (nthcdr 10 (file-attributes truename)))
+          (agent-q-diff-file-change-buffer file)))))
 
 (defun agent-q-diff-input--check-names (files)
   "Signal an error if two of FILES, each a file change, are the same file.

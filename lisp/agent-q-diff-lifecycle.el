@@ -39,6 +39,15 @@
 
 ;;;; Commands
 
+(defcustom agent-q-diff-decision-basis 'marks
+  "What decides between \"accepted\" and \"rejected\" when a review ends.
+With `marks', the marks that the diff buffer shows: accepted if at least
+one hunk is marked applied.  With `facts', what is in the target:
+accepted if at least one hunk's change is in it."
+  :group 'agent-q-diff-review
+  :type '(choice (const :tag "The marks shown" marks)
+                 (const :tag "What is in the target" facts)))
+
 (defun agent-q-diff-finish (&optional ask by-key)
   "Finish the review and decide by the mark of each hunk.
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see

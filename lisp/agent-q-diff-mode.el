@@ -30,6 +30,7 @@
 (require 'agent-q-diff-side)
 (require 'agent-q-diff-in-file)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-shown)

@@ -30,6 +30,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-shown)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
@@ -527,20 +528,26 @@ modification tick of the buffer then.")
 ;; One by one, Emacs 28 would go through all overlays for each hunk.
 (defun agent-q-diff-filter--covered (overlays at)
   "Return a `bool-vector' of the hunks that OVERLAYS cover at a position.
-AT is called at the beginning of each hunk, and returns that."
+AT is called at the beginning of a hunk, and returns that.  It is in the hunk's
+first line."
+  (agent-q-diff-buffer-complete)
   (let ((covered (make-bool-vector (length agent-q-diff-buffer-positions) nil))
-        (overlays (sort overlays (lambda (one other)
-                                   (< (overlay-start one) (overlay-start other)))))
-        (end (point-min))
         ;; Fields are looked for among the overlays, too.
         (inhibit-field-text-motion t))
     (save-excursion
-      (dotimes (hunk (length covered))
-        (goto-char (agent-q-diff-buffer-position hunk))
-        (let ((at (funcall at)))
-          (while (and overlays (<= (overlay-start (car overlays)) at))
-            (setq end (max end (overlay-end (pop overlays)))))
-          (aset covered hunk (< at end)))))
+      (cl-flet ((first-from (position)
+                  (let ((hunk (agent-q-diff-buffer-hunk-before position)))
+                    (cond
+                     ((null hunk) 0)
+                     ((progn
+                        (goto-char (agent-q-diff-buffer-position hunk))
+                        (<= position (funcall at)))
+                      hunk)
+                     (t (1+ hunk))))))
+        (dolist (overlay overlays)
+          (cl-loop for hunk from (first-from (overlay-start overlay))
+                   below (first-from (overlay-end overlay))
+                   do (aset covered hunk t)))))
     covered))
 
 (defun agent-q-diff-filter--hidden ()
@@ -557,16 +564,24 @@ AT is called at the beginning of each hunk, and returns that."
                                   all)))
         (setq agent-q-diff-filter--hidden
               (cons (buffer-modified-tick)
-                    (cons (agent-q-diff-filter--covered (copy-sequence hiding) #'line-end-position)
+                    (cons (agent-q-diff-filter--covered hiding #'line-end-position)
                           (bool-vector-set-difference
                            (agent-q-diff-filter--covered hiding #'point)
                            (agent-q-diff-filter--covered folding #'point))))))))
   (cdr agent-q-diff-filter--hidden))
 
+(defun agent-q-diff-filter-any-p ()
+  "Return non-nil if a filter is on."
+  (and agent-q-diff-filter--filters t))
+
+(defun agent-q-diff-filter-hidden ()
+  "Return a `bool-vector' of the hunks whose lines a filter hides, if one is on."
+  (car (agent-q-diff-filter--hidden)))
+
 (defun agent-q-diff-filter-hidden-p (hunk)
   "Return non-nil if a filter hides the lines of HUNK."
-  (and agent-q-diff-filter--filters
-       (aref (car (agent-q-diff-filter--hidden)) hunk)))
+  (and (agent-q-diff-filter-any-p)
+       (aref (agent-q-diff-filter-hidden) hunk)))
 
 (defun agent-q-diff-filter--header-hidden-p (hunk)
   "Return non-nil if a filter hides the header of HUNK, whose file is not folded."
@@ -593,10 +608,11 @@ headings of files between them visible."
       (if (not (aref hidden hunk))
           (cl-incf hunk)
         (let* ((first hunk)
-               (file (and by-file (agent-q-diff-buffer-file-index first))))
-          (while (and (< hunk n)
-                      (aref hidden hunk)
-                      (or (null file) (= file (agent-q-diff-buffer-file-index hunk))))
+               (end (if by-file
+                        (agent-q-diff-change-end-of agent-q-diff-buffer-change
+                                                    (agent-q-diff-buffer-file-index first))
+                      n)))
+          (while (and (< hunk end) (aref hidden hunk))
             (cl-incf hunk))
           (agent-q-diff-filter-hide (agent-q-diff-buffer-position first)
                                     (agent-q-diff-buffer-hunk-end (1- hunk))))))))

@@ -666,6 +666,31 @@ Both are states as in `agent-q-diff-operation--states'."
               (car (agent-q-diff-file-change-operations file)))
     (`(create ,mode . ,_) (/= 0 (logand mode agent-q-diff-operation--execute)))))
 
+(defun agent-q-diff-operation--readings (before after)
+  "Return what differs between the coding systems BEFORE and AFTER of a file.
+That is an alist from nouns to words for the change."
+  (cl-flet ((eol (coding)
+              (pcase (coding-system-eol-type coding) (1 "CRLF") (2 "CR") (_ "LF")))
+            (has-mark (coding)
+              (string-match-p "with-signature" (symbol-name (coding-system-base coding))))
+            (base (coding)
+              (string-remove-suffix "-with-signature"
+                                    (symbol-name (coding-system-base coding)))))
+    (delq nil
+          (list (unless (equal (eol before) (eol after))
+                  (cons "the change of line ends"
+                        (format "line ends %s → %s" (eol before) (eol after))))
+                (unless (eq (null (has-mark before)) (null (has-mark after)))
+                  (cons "the byte order mark"
+                        (if (has-mark after) "a byte order mark" "no byte order mark")))
+                (unless (equal (base before) (base after))
+                  (cons "the encoding"
+                        (format "coding %s → %s" (base before) (base after))))))))
+
+(defun agent-q-diff-operation--reading-words (before after)
+  "Return words for the change of a file from the coding system BEFORE to AFTER."
+  (mapconcat #'cdr (agent-q-diff-operation--readings before after) ", "))
+
 (defun agent-q-diff-operation-words (operation)
   "Return what OPERATION does, as words for the user and the agent."
   (pcase-exhaustive operation
@@ -680,7 +705,7 @@ Both are states as in `agent-q-diff-operation--states'."
     (`(binary ,before ,after) (format "other bytes, %s → %s"
                                       (file-size-human-readable (length before))
                                       (file-size-human-readable (length after))))
-    (`(reading ,before ,after) (agent-q-diff-coding-change-words before after))
+    (`(reading ,before ,after) (agent-q-diff-operation--reading-words before after))
     (`(kind ,before ,after) (format "%s → %s" (agent-q-diff-operation--state-words before)
                                     (agent-q-diff-operation--state-words after)))
     (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible-name after)))
@@ -725,7 +750,10 @@ They are the content of the file before and after it, nil where it is not shown.
     ('(rename) "the renaming")
     (`(mode ,_ ,_) "the mode")
     (`(binary ,_ ,_) "the bytes")
-    (`(reading ,_ ,_) "the encoding")
+    (`(reading ,before ,after)
+     (pcase (agent-q-diff-operation--readings before after)
+       (`((,noun . ,_)) noun)
+       (_ "the encoding")))
     (`(kind ,_ ,_) "the replacement")
     (`(link ,_ ,_) "the link")))
 
@@ -756,7 +784,7 @@ IS-DONE is non-nil if it has been done."
     (`(binary ,_ ,_) (if is-done "given other bytes" "not given other bytes"))
     (`(reading ,before ,after)
      (format (if is-done "written anew (%s)" "not written anew (%s)")
-             (agent-q-diff-coding-change-words before after)))
+             (agent-q-diff-operation--reading-words before after)))
     (`(kind ,_ ,after) (format (if is-done "now is a %s" "is no %s")
                                (agent-q-diff-operation--state-words after)))
     (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")

@@ -26,6 +26,7 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-grace)
@@ -95,6 +96,15 @@ either."
                 line)))))
 
 ;;;; Warning at the end
+
+(defcustom agent-q-diff-finish-check-size 200000
+  "Number of characters up to which a file is checked when you finish a review.
+You are told if it has unbalanced delimiters or strings, or a syntax error
+that tree-sitter finds, and neither the original nor the whole proposal
+has.  If nil, only
+\\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome] checks the file."
+  :group 'agent-q-diff-review
+  :type '(choice (natnum :tag "Characters") (const :tag "Never" nil)))
 
 (defun agent-q-diff-outcome-at-finish ()
   "Return a warning about the targets when the review finishes, or nil.

@@ -21,6 +21,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-syntax)
 (require 'agent-q-diff-current)
@@ -106,23 +107,20 @@ What is done with the same words elsewhere in the syntax is an item of its own."
                           (length hunks))
            :hunks hunks))))
 
-(defun agent-q-diff-overview--file-item (index)
-  "Return the item for the file with INDEX."
-  (let ((file (nth index (agent-q-diff-change-files agent-q-diff-buffer-change))))
-    (agent-q-diff-overview--item
-     :key (agent-q-diff-file-change-path file)
-     :words (format "%-8s %s" (agent-q-diff-operation-kind file)
-                    (get-text-property (aref agent-q-diff-buffer-headings index)
-                                       'agent-q-diff-heading))
-     :counts (list (aref (agent-q-diff-buffer-line-counts) index))
-     :hunks (agent-q-diff-change-hunks-of agent-q-diff-buffer-change index)
-     :file index)))
+(defun agent-q-diff-overview--file-item (file index)
+  "Return the item for FILE, that with INDEX."
+  (agent-q-diff-overview--item
+   :key (agent-q-diff-file-change-path file)
+   :words (format "%-8s %s" (agent-q-diff-operation-kind file)
+                  (get-text-property (aref agent-q-diff-buffer-headings index)
+                                     'agent-q-diff-heading))
+   :counts (list (aref (agent-q-diff-buffer-line-counts) index))
+   :hunks (agent-q-diff-change-hunks-of agent-q-diff-buffer-change index)
+   :file index))
 
-(defun agent-q-diff-overview--class (index)
-  "Return the class of the file with INDEX: `test', `generated' or `file'."
-  (let ((name (agent-q-diff-section-file-name
-               (agent-q-diff-file-change-path
-                (nth index (agent-q-diff-change-files agent-q-diff-buffer-change))))))
+(defun agent-q-diff-overview--class (file)
+  "Return the class of FILE: `test', `generated' or `file'."
+  (let ((name (agent-q-diff-section-short-name (agent-q-diff-file-change-path file))))
     (cond
      ((string-match-p agent-q-diff-generated-file-regexp name) 'generated)
      ((string-match-p agent-q-diff-test-file-regexp name) 'test)
@@ -137,11 +135,13 @@ What is done with the same words elsewhere in the syntax is an item of its own."
 (defun agent-q-diff-overview--files ()
   "Return (ITEM . ITEMS) for each class of files there is.
 ITEM stands for all files of the class, and ITEMS for each."
-  (let ((classes (seq-group-by #'agent-q-diff-overview--class
-                               (number-sequence 0 (1- (length agent-q-diff-buffer-headings))))))
+  (let ((classes nil))
+    (cl-loop for file in (agent-q-diff-change-files agent-q-diff-buffer-change)
+             for index below (length agent-q-diff-buffer-headings)
+             do (push (agent-q-diff-overview--file-item file index)
+                      (alist-get (agent-q-diff-overview--class file) classes)))
     (cl-loop for (class one . many) in agent-q-diff-overview--classes
-             for items = (mapcar #'agent-q-diff-overview--file-item
-                                 (alist-get class classes))
+             for items = (reverse (alist-get class classes))
              when items
              collect (cons (agent-q-diff-overview--item
                             :key class
@@ -186,23 +186,34 @@ ITEM stands for all files of the class, and ITEMS for each."
   "Keys on a line of the summary.")
 
 (defun agent-q-diff-overview-insert-summary ()
-  "Insert the summary of this buffer's review above its diff, if it has many files."
+  "Insert the summary of this buffer's review above its diff, if it has many files.
+Of many hunks, all but its first line comes right after the first screen."
   (let ((n (length agent-q-diff-buffer-headings)))
     (when (and agent-q-diff-summary-files (<= agent-q-diff-summary-files n))
       (agent-q-diff-display-add-lines
-       (cons
+       (list
         (agent-q-diff-overview--summary-line
          (substitute-command-keys
           (format "%d files, %s; \\<agent-q-diff-mode-map>\\[agent-q-diff-overview] lists them"
                   n (agent-q-diff-buffer-all-lines-words)))
-         nil)
-        (mapcar (lambda (item)
-                  (agent-q-diff-overview--summary-line
-                   (concat "  " (agent-q-diff-overview-item-words item)
-                           (when-let ((counts (agent-q-diff-overview-item-counts item)))
-                             (concat ", " (agent-q-diff-buffer-lines-words counts))))
-                   (agent-q-diff-overview-item-key item)))
-                (agent-q-diff-overview--summary)))))))
+         nil)))
+      (when (agent-q-diff-alike-known-or-later #'agent-q-diff-overview--add-to-summary)
+        (agent-q-diff-overview--add-to-summary)))))
+
+(defun agent-q-diff-overview--add-to-summary ()
+  "Insert the items of the summary below its first line, if that is there."
+  (when (and (not (agent-q-diff-buffer-ended-p))
+             (agent-q-diff-base-widened
+               (text-property-not-all (point-min) (point-max) 'agent-q-diff-summary nil)))
+    (agent-q-diff-display-add-lines
+     (mapcar (lambda (item)
+               (agent-q-diff-overview--summary-line
+                (concat "  " (agent-q-diff-overview-item-words item)
+                        (when-let ((counts (agent-q-diff-overview-item-counts item)))
+                          (concat ", " (agent-q-diff-buffer-lines-words counts))))
+                (agent-q-diff-overview-item-key item)))
+             (agent-q-diff-overview--summary))
+     'agent-q-diff-summary)))
 
 (defun agent-q-diff-overview--summary-line (words key)
   "Return WORDS as a line of the summary; KEY is that of their item, or nil."
@@ -339,12 +350,13 @@ nil."
     (when (buffer-live-p buffer)
       (if (agent-q-diff-buffer-ended-p)
           (agent-q-diff-overview--close buffer)
-        (let ((rows (agent-q-diff-overview--rows))
-              (title (agent-q-diff-overview--title)))
-          (with-current-buffer buffer
-            (agent-q-diff-overview--write rows title)
-            (dolist (window (get-buffer-window-list nil 'never t))
-              (set-window-point window (point)))))))))
+        (agent-q-diff-base-collecting-once
+          (let ((rows (agent-q-diff-overview--rows))
+                (title (agent-q-diff-overview--title)))
+            (with-current-buffer buffer
+              (agent-q-diff-overview--write rows title)
+              (dolist (window (get-buffer-window-list nil 'never t))
+                (set-window-point window (point))))))))))
 
 (defun agent-q-diff-overview--close (buffer)
   "Kill the overview BUFFER, and close its windows."
@@ -382,7 +394,6 @@ review of one file the hunks.  There, \\<agent-q-diff-overview-mode-map>\\[agent
   (interactive)
   (when (agent-q-diff-buffer-ended-p)
     (user-error "The review has ended"))
-  (agent-q-diff-signs-follow)
   (let ((diff (current-buffer))
         (name (agent-q-diff-session-name agent-q-diff-buffer-review))
         (is-wide (<= agent-q-diff-overview--wide (window-width))))
@@ -394,7 +405,9 @@ review of one file the hunks.  There, \\<agent-q-diff-overview-mode-map>\\[agent
         (setq agent-q-diff-overview--diff diff))
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-overview--update 95 t)
       (add-hook 'kill-buffer-hook #'agent-q-diff-overview--close-mine nil t))
-    (agent-q-diff-overview--update)
+    (agent-q-diff-base-collecting-once
+      (agent-q-diff-signs-follow)
+      (agent-q-diff-overview--update))
     (pop-to-buffer agent-q-diff-overview--buffer
                    `((display-buffer-reuse-window display-buffer-in-direction)
                      (window . ,(agent-q-diff-overview--beside diff))

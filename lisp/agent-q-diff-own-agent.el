@@ -498,8 +498,7 @@ there is to be none.  See `agent-q-diff-coding-contradiction'."
   (and text
        ;; The byte order mark takes precedence over any declaration.
        (not (equal encoding "utf-16le"))
-       (agent-q-diff-coding-contradiction
-        text name (and original (agent-q-diff-coding-declared original name)) 'utf-8)))
+       (agent-q-diff-coding-contradiction text name original 'utf-8)))
 
 (defun agent-q-diff-own-agent-coding-notes (&rest arguments)
   "Return notes for the user on a text that contradicts its encoding.

@@ -244,17 +244,20 @@ if that failed, so that the hunk says why; CLASS is that of its rule."
                                              (agent-q-diff-commands-wait-p hunk))
                                         'wait)
                                        (t out)))))
-         (left (cl-loop for (did . command) in `((keep . accept) (,out . reject))
-                        for hunks = (cl-loop for row in rows
-                                             when (eq did (nth 4 row)) collect (car row))
-                        append (and hunks
-                                    (agent-q-diff-policy--these change command hunks)))))
-    (cl-loop for (hunk id class reason did) in rows
-             for is-left = (memql hunk left)
-             unless is-left
+         (left nil))
+    ;; Noted before that, as C-g may come right after it.
+    (cl-loop for (_ id _ reason _) in rows
              do (push (cons id (cons (if reason 'rejected 'applied) reason))
-                      (agent-q-diff-change-by-policy change))
-             collect (cons (if is-left 'left did) class))))
+                      (agent-q-diff-change-by-policy change)))
+    (unwind-protect
+        (setq left (cl-loop for (did . command) in `((keep . accept) (,out . reject))
+                            for hunks = (cl-loop for row in rows
+                                                 when (eq did (nth 4 row)) collect (car row))
+                            append (and hunks
+                                        (agent-q-diff-policy--these change command hunks))))
+      (agent-q-diff-policy--forget))
+    (cl-loop for (hunk _ class _ did) in rows
+             collect (cons (if (memql hunk left) 'left did) class))))
 
 (defun agent-q-diff-policy--these (change command hunks)
   "Carry out COMMAND on HUNKS of CHANGE; return those for which that failed.

@@ -20,6 +20,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-outcome)

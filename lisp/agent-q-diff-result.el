@@ -234,11 +234,15 @@ These are as in a result, also after the end of its review.  FILE is an
   (when-let* ((engine (agent-q-diff-result-known-p file))
               (path (agent-q-diff-file-change-path file)))
     (let* ((buffer (find-buffer-visiting path))
-           ;; Once it is saved, what the file has was put there since.
+           ;; Once it is saved, what the file has was put there since, and what it has
+           ;; not was taken out since.
            (is-saved (and buffer (not (agent-q-diff-disk-unsaved-p buffer)))))
       (mapcar (pcase-lambda (`(,hunk ,where . ,_))
                 (cons (agent-q-diff-engine-hunk-id hunk)
-                      (if (and is-saved (eq where 'unsaved)) 'file where)))
+                      (pcase (and is-saved where)
+                        ('unsaved 'file)
+                        ('buffer nil)
+                        (_ where))))
               (cddr (agent-q-diff-engine-report
                      engine 0 0 path (agent-q-diff-file-change-on-disk file)))))))
 
@@ -358,10 +362,10 @@ file is gone, so that none is in it."
   (cl-loop with is-cut = (< 0 (or (agent-q-diff-change-n-extra change) 0))
            with texts = (and hunks
                              (or is-cut
-                                 (cl-some (lambda (entry)
-                                            (agent-q-diff-engine-hunk-is-edited
-                                             (car entry)))
-                                          hunks))
+                                 (seq-some (lambda (entry)
+                                             (agent-q-diff-engine-hunk-is-edited
+                                              (car entry)))
+                                           hunks))
                              (agent-q-diff-result--hunk-texts
                               change
                               (agent-q-diff-engine-hunk-index (caar hunks))

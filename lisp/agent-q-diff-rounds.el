@@ -40,7 +40,7 @@ their sessions."))
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
-  id time path place kind text state replies to names side line n was is-unsure lines)
+  id time path place kind text state replies to names told side line n was is-unsure lines)
 
 (defun agent-q-diff-comment-answers (one)
   "Return what was answered to ONE, a list of (WHO . TEXT).
@@ -50,7 +50,7 @@ ONE is an `agent-q-diff-comment'."
 
 (cl-defstruct (agent-q-diff-queued (:type vector) (:constructor nil) (:copier nil))
   "A message to agents, as in `agent-q-diff-module-messages'."
-  id time to text comments is-told)
+  id time to text comments is-told told)
 
 (defun agent-q-diff-round-begin (root files)
   "Return a round of FILES in the project at ROOT.

@@ -481,6 +481,14 @@ same for programs, an alist, or nil."
             (or (process-get client 'agent) "An agent")
             (agent-q-diff-server--unread-words client)))))
 
+(defun agent-q-diff-server--knows-p (client)
+  "Return non-nil if the agent of CLIENT knows without its answer what is in that.
+Its own tool has told it so, if that has written all that was proposed."
+  (let ((request (process-get client 'request)))
+    (and (hash-table-p request)
+         (equal "check_edit" (gethash "tool" request))
+         (string-match-p "\\`✓ Accepted: [^\n]*\\'" (process-get client 'text)))))
+
 (defun agent-q-diff-server--unread-words (client)
   "Return a summary of the answer to CLIENT: its review's, or the first line."
   (let* ((review (process-get client 'review))
@@ -790,7 +798,8 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
     (agent-q-diff-server--read-as-before)
-    (when (and (process-get client 'is-answered) (not (process-get client 'is-sent)))
+    (when (and (process-get client 'is-answered) (not (process-get client 'is-sent))
+               (not (agent-q-diff-server--knows-p client)))
       (agent-q-diff-server--say-unread client))
     (agent-q-diff-tools-later (lambda () (agent-q-diff-tools-withdraw client)))))
 

@@ -18,6 +18,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-build)
 (require 'agent-q-diff-file)
+(require 'agent-q-diff-grace)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-api)
@@ -109,7 +110,16 @@ set up.  MAP, if given, is the keymap of the buffer, which is returned."
           (when (= (point) (process-mark process))
             (insert "\n"))
           (insert text)
-          (set-buffer-modified-p nil))))))
+          (set-buffer-modified-p nil)))
+      (agent-q-diff-setup--fit))))
+
+(defun agent-q-diff-setup--fit ()
+  "Make the windows of this buffer as high as its text, but none lower.
+A rule of the user's for the buffer decides that alone."
+  (unless (display-buffer-assq-regexp (buffer-name) display-buffer-alist nil)
+    (dolist (window (get-buffer-window-list nil 'never t))
+      (when (window-combined-p window)
+        (fit-window-to-buffer window nil (window-height window))))))
 
 (defun agent-q-diff-setup--delete (file)
   "Delete FILE, which is empty, and kill its buffer."
@@ -217,7 +227,18 @@ ENGINE, and the program agent-q-diff from the same directory."
            (agent-q-diff-setup-program))
       (agent-q-diff-setup--begin)
     (message "Building the engine and the program that agents run; this takes minutes")
-    (agent-q-diff-build-start t #'agent-q-diff-setup--begin)))
+    (let ((n-keys num-input-keys))
+      (agent-q-diff-build-start
+       t (lambda () (agent-q-diff-setup--begin-later (/= n-keys num-input-keys)))))))
+
+(defun agent-q-diff-setup--begin-later (busy)
+  "Do all that is needed when all is built, minutes after the user asked for it.
+If BUSY is non-nil, the user has begun something else since then, and it is only
+shown.  Otherwise it is selected, as if it had come at once."
+  (if busy
+      (save-selected-window (agent-q-diff-setup--begin))
+    (agent-q-diff-setup--begin)
+    (agent-q-diff-grace-note-selected)))
 
 (defun agent-q-diff-setup--begin ()
   "Do all that is needed when all is built."
@@ -253,8 +274,8 @@ DONE is an alist from those that were offered it to the status of that."
   "Return a line on how the set-up of AGENT ended, with STATUS."
   (let ((name (cdr (assoc agent agent-q-diff-setup--agents))))
     (pcase status
-      ('nil (format "ok       %s runs the hook already" agent))
-      ('accepted (format "ok       %s runs the hook from its next start on" agent))
+      ('nil (format "ok       %s has the hook already" agent))
+      ('accepted (format "ok       %s has the hook, from its next start on" agent))
       ('partial (format "note     of the hook of %s, only what you accepted is in its settings"
                         agent))
       ((pred stringp) (format "MISSING  %s: %s" agent (agent-q-diff-visible status)))
@@ -320,7 +341,8 @@ change of %s:
       "*Agent-Q Setup*" text
       (mapcar (pcase-lambda (`(,agent . ,_)) (cdr (assoc agent agent-q-diff-setup--agents)))
               agents)
-      agent-q-diff-setup-map))))
+      agent-q-diff-setup-map))
+    (agent-q-diff-setup--fit)))
 
 ;;;; Why nothing happens
 

@@ -240,7 +240,9 @@ OLD-ROWS and NEW-ROWS are lists with their rows."
   "Lay out HUNK, which is from BEG to END, unless it is, or parts are hidden."
   (unless (seq-some (lambda (overlay)
                       (or (overlay-get overlay 'agent-q-diff-side-laid)
-                          (overlay-get overlay 'invisible)
+                          (and (overlay-get overlay 'invisible)
+                               ;; Part of a line.
+                               (not (overlay-get overlay 'agent-q-diff-elided)))
                           (overlay-get overlay 'agent-q-diff-filter)))
                     (overlays-in beg end))
     (let ((lines (vconcat (mapcar #'cdr (agent-q-diff-buffer-regions hunk)))))

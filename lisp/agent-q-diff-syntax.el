@@ -74,13 +74,22 @@ Apart from that, KIND says where it means nothing:
 (defconst agent-q-diff-syntax--plain-modes '(nil fundamental-mode text-mode prog-mode)
   "Major modes that do not say which language a text is in.")
 
+(defun agent-q-diff-syntax--mode-by-name (change)
+  "Return the major mode that the name of the file of CHANGE stands for, or nil."
+  (let ((name (or (agent-q-diff-file-change-path change) "")))
+    (pcase (agent-q-diff-file-change-named-mode change)
+      (`(,(pred (eq auto-mode-alist)) ,(pred (equal name)) . ,mode) mode)
+      (_ (let ((mode (assoc-default name auto-mode-alist #'string-match-p)))
+           (setf (agent-q-diff-file-change-named-mode change)
+                 (cons auto-mode-alist (cons name mode)))
+           mode)))))
+
 (defun agent-q-diff-syntax--mode (change)
   "Return the major mode of the file of CHANGE, or that for its name, or nil."
   (let* ((buffer (agent-q-diff-file-change-buffer change))
          (mode (if (buffer-live-p buffer)
                    (buffer-local-value 'major-mode buffer)
-                 (assoc-default (or (agent-q-diff-file-change-path change) "")
-                                auto-mode-alist #'string-match-p))))
+                 (agent-q-diff-syntax--mode-by-name change))))
     (while (and mode (symbolp mode) (symbolp (symbol-function mode)) (symbol-function mode))
       (setq mode (symbol-function mode)))
     mode))
@@ -90,17 +99,19 @@ Apart from that, KIND says where it means nothing:
 OPTION was `agent-q-diff-white-space-free' then.")
 
 (defun agent-q-diff-syntax--free-by-kind ()
-  "Return (SINGLE . KINDS), what `agent-q-diff-white-space-free' has.
-SINGLE are its extensions and modes of no kind; KINDS is an alist from the kinds
-to theirs."
+  "Return (ALL SINGLE . KINDS), what `agent-q-diff-white-space-free' has.
+ALL are its extensions and modes, SINGLE those of no kind; KINDS is an alist
+from the kinds to theirs."
   (unless (eq agent-q-diff-white-space-free (car agent-q-diff-syntax--by-kind))
-    (setq agent-q-diff-syntax--by-kind
-          `(,agent-q-diff-white-space-free
-            ,(seq-remove #'consp agent-q-diff-white-space-free)
-            . ,(mapcar (pcase-lambda (`(,kind . ,elements))
-                         (cons kind (seq-mapcat #'cdr elements)))
-                       (seq-group-by #'car (seq-filter #'consp
-                                                       agent-q-diff-white-space-free))))))
+    (let ((single (seq-remove #'consp agent-q-diff-white-space-free))
+          (kinds (seq-filter #'consp agent-q-diff-white-space-free)))
+      (setq agent-q-diff-syntax--by-kind
+            `(,agent-q-diff-white-space-free
+              ,(append single (seq-mapcat #'cdr kinds))
+              ,single
+              . ,(mapcar (pcase-lambda (`(,kind . ,elements))
+                           (cons kind (seq-mapcat #'cdr elements)))
+                         (seq-group-by #'car kinds))))))
   (cdr agent-q-diff-syntax--by-kind))
 
 (defun agent-q-diff-syntax--spacing (change)
@@ -112,20 +123,24 @@ however blank it is."
                              (delq nil (list (agent-q-diff-file-change-path change)
                                              (agent-q-diff-file-change-old-path change)
                                              (agent-q-diff-file-change-new-path change)))))
-         (mode (agent-q-diff-syntax--mode change))
-         (has-all (lambda (files) (null (seq-difference extensions files))))
+         ;; To find a mode takes longest.
+         (mode 'unknown)
+         (fits (lambda (names modes)
+                 (and (seq-every-p (lambda (extension) (member extension names)) extensions)
+                      (let ((mode (if (eq 'unknown mode)
+                                      (setq mode (agent-q-diff-syntax--mode change))
+                                    mode)))
+                        (or (memq mode agent-q-diff-syntax--plain-modes)
+                            (memq mode modes))))))
          (known (agent-q-diff-syntax--free-by-kind))
-         (single (car known))
-         (kinds (cdr known)))
+         (single (cadr known)))
     (and extensions
-         (not (seq-intersection '(create delete kind link)
-                                (mapcar #'car (agent-q-diff-file-change-operations change))))
-         (or (cl-loop for (kind . files) in kinds
-                      when (and (funcall has-all files)
-                                (memq mode (append agent-q-diff-syntax--plain-modes files)))
-                      return kind)
-             (and (funcall has-all (apply #'append single (mapcar #'cdr kinds)))
-                  (memq mode (append agent-q-diff-syntax--plain-modes single))
+         (not (seq-some (lambda (operation)
+                          (memq (car operation) '(create delete kind link)))
+                        (agent-q-diff-file-change-operations change)))
+         (or (cl-loop for (kind . files) in (cddr known)
+                      when (funcall fits files files) return kind)
+             (and (funcall fits (car known) single)
                   'words)))))
 
 ;;;; Strings and comments
@@ -161,15 +176,16 @@ The value is as for `agent-q-diff-module-set-language'."
 
 (defun agent-q-diff-syntax-hand-over (change files n-bytes)
   "Have the engine know what of the texts of CHANGE are strings and comments.
-FILES are the indices of the files that matter.  At most N-BYTES of texts are
-analyzed, those of the first of these files.  Return non-nil unless no file has
-a mode with strings or comments."
+FILES are the indices of the files that matter, in order.  At most N-BYTES of
+texts are analyzed, those of the first of these files.  Return non-nil unless no
+file has a mode with strings or comments."
   (let ((engine (agent-q-diff-change-engine change))
         (is-any nil))
     (cl-loop
      for file in (agent-q-diff-change-files change)
      for index from 0
-     for mode = (and (memql index files)
+     for mode = (and (eql index (car files))
+                     (pop files)
                      (agent-q-diff-visit-mode-for-text (agent-q-diff-syntax--mode file)))
      do (unless (memq mode agent-q-diff-syntax--plain-modes)
           (setq is-any t)
@@ -198,10 +214,7 @@ The engine knows their strings and comments then."
   "Return the hunks of CHANGE that change only white space.
 Those are left out in which that may mean something."
   (when-let ((files (agent-q-diff-syntax-white-space-free change)))
-    (agent-q-diff-module-blank-hunks
-     (agent-q-diff-change-engine change)
-     (seq-difference (number-sequence 0 (1- (length (agent-q-diff-change-files change))))
-                     files #'eql))))
+    (agent-q-diff-module-blank-hunks (agent-q-diff-change-engine change) files)))
 
 (provide 'agent-q-diff-syntax)
 ;;; agent-q-diff-syntax.el ends here

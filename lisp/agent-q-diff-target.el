@@ -167,6 +167,15 @@ function or nil, called as soon as we have written the file."
       (unless is-ours
         (agent-q-diff-disk-note)))))
 
+(defvar agent-q-diff-apply-may-hold-quit nil
+  "Non-nil if a quit is to wait once an edit is made, until it is recorded.
+Who binds this also binds `inhibit-quit'.")
+
+(defmacro agent-q-diff-apply-hold-quit ()
+  "Have a quit wait, since an edit is made, if that may be."
+  '(when agent-q-diff-apply-may-hold-quit
+     (setq inhibit-quit t)))
+
 (defun agent-q-diff-save--run (written-p)
   "Call `basic-save-buffer' so that it asks nothing, in the buffer's coding system.
 An error after the text is on disk does not undo it; it is only shown.
@@ -177,11 +186,14 @@ WRITTEN-P is a function that returns non-nil if we have written the file."
         (select-safe-coding-system-function #'agent-q-diff-coding-choose)
         (save-silently t))
     (condition-case err
-        (agent-q-diff-visit-with-safe-git
-          (basic-save-buffer nil))
+        (progn
+          (agent-q-diff-visit-with-safe-git
+            (basic-save-buffer nil))
+          (agent-q-diff-apply-hold-quit))
       ((error quit)
        (when (and (buffer-modified-p) (not (funcall written-p)))
          (signal (car err) (cdr err)))
+       (agent-q-diff-apply-hold-quit)
        (message "Saved, but a hook failed: %s" (error-message-string err))))))
 
 ;;; Edits as one undo step
@@ -258,7 +270,8 @@ edit is on disk and stays, even if a hook kills BUFFER or throws past us."
           (progn
             (activate-change-group group)
             (funcall function (lambda () (setq is-kept t)))
-            (setq is-kept t))
+            (setq is-kept t)
+            (agent-q-diff-apply-hold-quit))
         (when (buffer-live-p buffer)
           (if is-kept
               (accept-change-group group)

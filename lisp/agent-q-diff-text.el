@@ -116,8 +116,8 @@ not be read were it true, as that of UTF-16 in ASCII characters."
 (defun agent-q-diff-coding--of-name (name)
   "Return what `file-coding-system-alist' has for reading the file NAME."
   (pcase (cdr (if (agent-q-diff-coding--may-match-p 'file-coding-system-alist name)
-                  (cl-find-if (lambda (entry) (string-match-p (car entry) name))
-                              file-coding-system-alist)
+                  (seq-find (lambda (entry) (string-match-p (car entry) name))
+                            file-coding-system-alist)
                 (assoc "" file-coding-system-alist)))
     (`(,coding . ,_) coding)
     (coding coding)))
@@ -388,25 +388,6 @@ tell can be any.  If they are in none of CODINGS, CR may be part of lines."
        (or (find coding)
            (find (coding-system-change-eol-conversion coding 'unix)))))))
 
-(defun agent-q-diff-coding-change-words (before after)
-  "Return words for the change of a file from the coding system BEFORE to AFTER."
-  (cl-flet ((eol (coding)
-              (pcase (coding-system-eol-type coding) (1 "CRLF") (2 "CR") (_ "LF")))
-            (has-mark (coding)
-              (string-match-p "with-signature" (symbol-name (coding-system-base coding))))
-            (base (coding)
-              (string-remove-suffix "-with-signature"
-                                    (symbol-name (coding-system-base coding)))))
-    (string-join
-     (delq nil
-           (list (unless (equal (eol before) (eol after))
-                   (format "line ends %s → %s" (eol before) (eol after)))
-                 (unless (eq (null (has-mark before)) (null (has-mark after)))
-                   (if (has-mark after) "a byte order mark" "no byte order mark"))
-                 (unless (equal (base before) (base after))
-                   (format "coding %s → %s" (base before) (base after)))))
-     ", ")))
-
 (defun agent-q-diff-coding-same-p (one other)
   "Return non-nil if the coding systems ONE and OTHER read and write the same."
   (and (eq (coding-system-base (agent-q-diff-coding--plain one))
@@ -438,6 +419,14 @@ CODINGS are the coding systems to try, best first.  SUITS-P is as for
     "^[^%\n]*\\\\usepackage\\[\\([[:alnum:]]+\\)\\]{inputenc}")
   "Regexps for declarations of a coding system, of which Emacs knows only some.")
 
+(defconst agent-q-diff-coding--declaring-words
+  ;; With `case-fold-search', it takes ten times as long.
+  (mapconcat (lambda (word)
+               (mapconcat (lambda (char) (format "[%c%c]" char (upcase char))) word ""))
+             '("coding" "charset" "fenc" "inputenc")
+             "\\|")
+  "Regexp for words of which each of these declarations has one, in any case.")
+
 (defconst agent-q-diff-coding--declaring-size 3000
   "Number of characters at each end of a text in which it can declare its coding.")
 
@@ -460,10 +449,11 @@ TEXT is a string or a buffer."
   "Return the coding system that TEXT, that of the file NAME, declares, or nil.
 This is what Emacs or another program would take it for.  TEXT is a string
 or a buffer."
-  (let ((case-fold-search t)
-        (ends (agent-q-diff-coding--ends text)))
-    (when (string-match-p "coding\\|charset\\|fenc\\|inputenc" ends)
+  (let ((ends (agent-q-diff-coding--ends text)))
+    (when (let ((case-fold-search nil))
+            (string-match-p agent-q-diff-coding--declaring-words ends))
       (with-temp-buffer
+        (setq case-fold-search t)
         (insert ends)
         (goto-char (point-min))
         (or (let ((inhibit-message t)
@@ -496,17 +486,20 @@ NAME is a string or a symbol; line ends are left out."
 (defun agent-q-diff-coding-contradiction (text name was coding)
   "Return how the declaration in TEXT contradicts CODING, or nil.
 CODING is what TEXT is saved in.  The value is a sentence without its period.
-TEXT, a string or a buffer, is that of the file NAME.  WAS is what the file
-declared before the change; if TEXT declares the same, return nil.  A text
-whose bytes are the same in both coding systems contradicts nothing; one
-that declares none is taken for UTF-8."
+TEXT, a string or a buffer, is that of the file NAME.  WAS is its text before
+the change, or a list of the coding system that this declared; if TEXT declares
+the same, return nil.  A text whose bytes are the same in both coding systems
+contradicts nothing; one that declares none is taken for UTF-8."
   (let* ((declared (agent-q-diff-coding-declared text name))
          ;; For other characters than ASCII, without line ends and byte order mark.
          (written (pcase (coding-system-base coding)
                     ((or 'undecided 'prefer-utf-8 'utf-8-with-signature 'utf-8-auto) 'utf-8)
                     (base base))))
-    (unless (or (eq declared was)
-                (eq 'raw-text (coding-system-type coding))
+    (unless (or (eq 'raw-text (coding-system-type coding))
+                (eq written (or declared 'utf-8))
+                (eq declared (if (listp was)
+                                 (car was)
+                               (agent-q-diff-coding-declared was name)))
                 (agent-q-diff-coding--agree-p text written (or declared 'utf-8)))
       (if declared
           (format "the file declares the coding system %s, but is saved in %s"
@@ -516,10 +509,9 @@ take it for UTF-8" written)))))
 
 (defun agent-q-diff-coding--agree-p (text one other)
   "Return non-nil if TEXT has the same bytes in the coding systems ONE and OTHER.
-TEXT is a string or a buffer.  Those of UTF-16 are one, since the byte order
-mark tells them apart."
-  (or (eq one other)
-      (and (eq 'utf-16 (coding-system-type one))
+TEXT is a string or a buffer, and the two systems differ.  Those of UTF-16 are
+one, since the byte order mark tells them apart."
+  (or (and (eq 'utf-16 (coding-system-type one))
            (eq 'utf-16 (coding-system-type other)))
       (let* ((text (if (bufferp text) (agent-q-diff-text-in text) text))
              (bytes (encode-coding-string text one)))

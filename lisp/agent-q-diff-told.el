@@ -58,13 +58,13 @@ Note in REVIEW who will read it."
                               (or (and (agent-q-diff-written-since
                                         (agent-q-diff-change-written change))
                                        t)
-                                  'shown)))))
+                                  'shown))))
+                       (hunks (plist-get (agent-q-diff-session-result review) :hunks)))
+            ;; What is told may be made later, if another review takes its place.
+            (agent-q-diff-told--note-left change round hunks rejected)
             (when (and is-finished (not is-awaited))
               (setf (agent-q-diff-session-told review)
-                    (agent-q-diff-told--queue
-                     change round
-                     (plist-get (agent-q-diff-session-result review) :hunks)
-                     rejected again)))))
+                    (agent-q-diff-told--queue change round hunks again)))))
       (error
        (setf (agent-q-diff-session-told review)
              (format "the agent is not told, since that failed: %s"
@@ -95,11 +95,10 @@ HUNKS are (TO FILE ID . HUNK) of the review that was finished last: who wrote
 it, FILE and ID as in `agent-q-diff-told--left', and HUNK as in its result.
 AGAIN is as from `agent-q-diff-module-finish-round'.")
 
-(defun agent-q-diff-told--queue (change round hunks rejected again)
+(defun agent-q-diff-told--queue (change round hunks again)
   "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
-REJECTED and AGAIN are as from `agent-q-diff-module-finish-round'.  Return words
-for who will read it, or nil if there is nothing to be told."
-  (agent-q-diff-told--note-left change round hunks rejected)
+AGAIN is as from `agent-q-diff-module-finish-round'.  Return words for who will
+read it, or nil if there is nothing to be told."
   (puthash (file-name-as-directory (agent-q-diff-round-root round))
            (cons again
                  (mapcar (lambda (hunk)
@@ -144,8 +143,8 @@ now.  Return words for who will read it, or nil if there is nothing to be told."
          (texts (agent-q-diff-told--texts root (or agents '("")) (cdr finished) (car finished)))
          (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
                         (if-let ((same (seq-find (lambda (one)
-                                                   (and (equal text (agent-q-diff-queued-text one))
-                                                        (equal to (agent-q-diff-queued-to one))))
+                                                   (equal (list text to ids)
+                                                          (agent-q-diff-told--content one)))
                                                  unread)))
                             (agent-q-diff-queued-id same)
                           (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
@@ -161,6 +160,11 @@ now.  Return words for who will read it, or nil if there is nothing to be told."
     (and texts
          (agent-q-diff-told--who-is-told
           root (seq-uniq (mapcar #'agent-q-diff-round-agent-of (seq-mapcat #'car texts)))))))
+
+(defun agent-q-diff-told--content (message)
+  "Return (TEXT TO IDS) of MESSAGE, as it was queued."
+  (list (agent-q-diff-queued-text message) (agent-q-diff-queued-to message)
+        (append (agent-q-diff-queued-comments message) nil)))
 
 (defconst agent-q-diff-told--how-to-tell
   "M-x agent-q-diff-copy-message copies what to tell the agent"

@@ -262,7 +262,9 @@ stay pending.  Those whose file is not there wait for the next review."
 ;;;; What outlives the review
 
 (defvar-local agent-q-diff-waiting--noted nil
-  "What is recorded of the hunks of this buffer; see `agent-q-diff-waiting--notes'.")
+  "What is recorded of the hunks of this buffer; see `agent-q-diff-waiting--notes'.
+More may be: that of other reviews, and what `agent-q-diff-waiting-restore' has
+not put on hunks, since an error or a quit has ended it.")
 
 (defun agent-q-diff-waiting--notes ()
   "Return which pending hunks of this buffer wait, and why they are rejected.
@@ -280,18 +282,38 @@ It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
               (cdr (assoc (agent-q-diff-round-path change hunk) files)))))
     files))
 
+(defun agent-q-diff-waiting--recorded (root)
+  "Return what is recorded in the project at ROOT.
+It has the form that `agent-q-diff-module-note-hunks' takes."
+  (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))
+
+(defun agent-q-diff-waiting--with-others (root notes)
+  "Return NOTES, of this buffer, with what is recorded of other hunks at ROOT."
+  (let ((recorded (agent-q-diff-waiting--recorded root)))
+    (mapcar (pcase-lambda (`(,path . ,its))
+              (let* ((noted (cdr (assoc path agent-q-diff-waiting--noted)))
+                     (new (seq-difference its noted))
+                     (keys (mapcar (lambda (note) (aref note 0))
+                                   (append new (seq-difference noted its)))))
+                (cons path
+                      (append new
+                              (seq-remove (lambda (note) (member (aref note 0) keys))
+                                          (cdr (assoc path recorded)))))))
+            notes)))
+
 (defun agent-q-diff-waiting-note ()
   "Record which pending hunks of this buffer wait.
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
   (agent-q-diff-round-settle agent-q-diff-buffer-change)
   (let* ((written (agent-q-diff-waiting--written))
+         (root (agent-q-diff-written-root written))
          (notes (and (null (agent-q-diff-written-since written))
                      (or (agent-q-diff-written-waiting written) agent-q-diff-waiting--noted)
                      (agent-q-diff-waiting--notes))))
     (unless (equal notes agent-q-diff-waiting--noted)
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
-                                (agent-q-diff-written-root written) notes)
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks root
+                                (agent-q-diff-waiting--with-others root notes))
       (setq agent-q-diff-waiting--noted (and (seq-some #'cdr notes) notes)))))
 
 (defvar-local agent-q-diff-waiting--unstored nil
@@ -321,41 +343,44 @@ said after the next command here, whose own message stands then."
   "Have those hunks of this buffer wait of which that is recorded.
 What was a part of a hunk is split off again.  Say so of lines that were written
 anew since.  Follow what is decided from then on.  In a review of what differs
-from a commit, nothing waits; in one before the write, do nothing."
+from a commit, nothing waits; in one before the write, do nothing; and in one
+that is shown again, what waits is known, and what is recorded since is not its."
   (when-let* ((change agent-q-diff-buffer-change)
-              (written (agent-q-diff-change-written change)))
+              (written (agent-q-diff-change-written change))
+              (root (agent-q-diff-written-root written)))
     (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
     (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-waiting--note-progress nil t)
     (unless (agent-q-diff-written-since written)
-      (let ((noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
-                                             (agent-q-diff-written-root written))))
-        ;; Versions before had the comment on all of it there.
-        (when-let ((whole (cadr (assoc "" noted))))
-          (agent-q-diff-round-say change nil (aref whole 1))
-          (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
-                                    (agent-q-diff-written-root written) '((""))))
-        (when noted
-          (let ((names (agent-q-diff-waiting--names change)))
-            (setq agent-q-diff-waiting--noted
-                  (append (mapcar (lambda (path) (or (assoc path noted) (list path)))
-                                  (agent-q-diff-round-paths change))
-                          (cl-loop for (_ from) in names
-                                   for notes = (and (not (assoc from names)) (assoc from noted))
-                                   when notes collect notes)))
-            ;; Splitting a hunk moves those below it.
-            (cl-loop for of in (reverse names)
-                     for file downfrom (1- (length names))
-                     for notes = (seq-mapcat (lambda (name)
-                                               (cdr (assoc name agent-q-diff-waiting--noted)))
-                                             (if (assoc (cadr of) names) (list (car of)) of))
-                     when notes do (agent-q-diff-waiting--restore-file written file notes))))
+      (let ((recorded (and (not agent-q-diff-buffer-is-past)
+                           (agent-q-diff-waiting--recorded root))))
+        (if agent-q-diff-buffer-is-past
+            (setq agent-q-diff-waiting--noted (agent-q-diff-waiting--notes))
+          (agent-q-diff-waiting--restore-files written recorded))
         (when (or (agent-q-diff-waiting--agent) (agent-q-diff-written-waiting written))
           (agent-q-diff-waiting--look-later (current-buffer)))
         ;; Without anything to show, what is on the screen stays as it is.
-        (when noted
+        (when recorded
           (agent-q-diff-signs-show-all)
           (agent-q-diff-waiting--note-after-command)
           (agent-q-diff-progress-refresh))))))
+
+(defun agent-q-diff-waiting--restore-files (written recorded)
+  "Put RECORDED on the hunks of this buffer, as `agent-q-diff-waiting--recorded'.
+WRITTEN is that of its review."
+  (let ((names (agent-q-diff-waiting--names agent-q-diff-buffer-change)))
+    ;; Versions before had the comment on all of it there.
+    (when-let ((whole (cadr (assoc "" recorded))))
+      (agent-q-diff-round-say agent-q-diff-buffer-change nil (aref whole 1))
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
+                                (agent-q-diff-written-root written) '((""))))
+    ;; Splitting a hunk moves those below it.
+    (cl-loop for of in (reverse names)
+             for file downfrom (1- (length names))
+             for notes = (seq-mapcat (lambda (name)
+                                       (mapcar (apply-partially #'cons name)
+                                               (cdr (assoc name recorded))))
+                                     (if (assoc (cadr of) names) (list (car of)) of))
+             when notes do (agent-q-diff-waiting--restore-file written file notes))))
 
 (defun agent-q-diff-waiting--names (change)
   "Return for each file of CHANGE its path, and that before it was renamed, a list.
@@ -369,27 +394,30 @@ They are relative to its project."
 
 (defun agent-q-diff-waiting--restore-file (written file notes)
   "Put NOTES on the hunks of FILE, an index, in this buffer.
-They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review."
+They are (PATH . NOTE), as in `agent-q-diff-module-note-hunks'.  WRITTEN is that
+of its review."
   (let ((change agent-q-diff-buffer-change)
         (parts nil))
-    (cl-loop for note in notes
+    (cl-loop for (path . note) in notes
              for (hunk . where) in (agent-q-diff-module-find-keys
                                     (agent-q-diff-change-engine change) file
-                                    (mapcar (lambda (note) (aref note 0)) notes))
-             do (cond
-                 ;; Versions before had comments on hunks there.
-                 ((not (aref note 2))
-                  (agent-q-diff-waiting--comment file (aref note 1)
-                                                 (and (integerp hunk) hunk)))
-                 ((not (integerp hunk))
-                  (agent-q-diff-waiting--lose
-                   file (aref note 1)
-                   (if (and (eq hunk 'unsure) (null (cdr where))) 'moved hunk)
-                   (car where)))
-                 (where (push (cons note (cons hunk where)) parts))
-                 (t (agent-q-diff-waiting--put written hunk note))))
+                                    (mapcar (lambda (one) (aref (cdr one) 0)) notes))
+             do (if (and (aref note 2) (integerp hunk) where)
+                    (push (cons (cons path note) (cons hunk where)) parts)
+                  (cond
+                   ;; Versions before had comments on hunks there.
+                   ((not (aref note 2))
+                    (agent-q-diff-waiting--comment file (aref note 1)
+                                                   (and (integerp hunk) hunk)))
+                   ((not (integerp hunk))
+                    (agent-q-diff-waiting--lose
+                     file (aref note 1)
+                     (if (and (eq hunk 'unsure) (null (cdr where))) 'moved hunk)
+                     (car where)))
+                   (t (agent-q-diff-waiting--put written hunk note)))
+                  (push note (alist-get path agent-q-diff-waiting--noted nil nil #'equal))))
     ;; From the last one on, since splitting moves those below.
-    (pcase-dolist (`(,note ,hunk . ,(and where `(,old ,old-end ,new ,new-end)))
+    (pcase-dolist (`((,path . ,note) ,hunk . ,(and where `(,old ,old-end ,new ,new-end)))
                    (sort parts (lambda (one other)
                                  (seq-some (lambda (two) (apply #'> two))
                                            (seq-mapn #'list (cdr one) (cdr other))))))
@@ -402,7 +430,8 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
                  (list (list hunk (cons old new) (cons old-end new-end)))))
            note)
         ((agent-q-diff-error user-error)
-         (agent-q-diff-waiting--lose file (aref note 1) 'unsure hunk))))))
+         (agent-q-diff-waiting--lose file (aref note 1) 'unsure hunk)))
+      (push note (alist-get path agent-q-diff-waiting--noted nil nil #'equal)))))
 
 (defun agent-q-diff-waiting--put (written hunk note)
   "Have the rejection of HUNK of this buffer wait, for the reason in NOTE.

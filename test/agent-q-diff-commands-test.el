@@ -398,14 +398,24 @@ What is left is the last part; a part without lines is none."
       (agent-q-diff-edit-finish))
     (push line (aqd-commands-walk-hunk-added hunk))))
 
+(defun aqd-commands-walk-press-on-all (key)
+  "Press KEY with all hunks as the region, whatever was decided of them."
+  (when (or (not (equal key "u"))
+            (seq-some #'aqd-commands-walk-hunk-is-in aqd-commands-walk-hunks))
+    (aqd-do-all (lambda () (aqd-press key)))
+    (dolist (hunk aqd-commands-walk-hunks)
+      (aqd-commands-walk-note hunk key))))
+
 (defun aqd-commands-walk-step (family random)
   "Take one step in FAMILY, as RANDOM says, and return what it was."
   (let* ((index (funcall random (length aqd-commands-walk-hunks)))
          (hunk (nth index aqd-commands-walk-hunks))
          (key (nth (funcall random 6) '("a" "a" "r" "SPC" "u" "s"))))
     (aqd-goto-hunk (1+ index))
-    (pcase (funcall random 8)
+    (pcase (funcall random 9)
       ((or 0 1) (aqd-commands-walk-type family random))
+      (8 (setq key (nth (funcall random 3) '("a" "r" "u")))
+         (aqd-commands-walk-press-on-all key))
       (2 (aqd-commands-walk-press-on-line hunk (nth (funcall random 3) '("a" "r" "u"))
                                           random))
       (3 (aqd-commands-walk-edit hunk (funcall random 1000)))
@@ -531,10 +541,48 @@ What is left is the last part; a part without lines is none."
 
 (ert-deftest aqd-commands-a-region-says-how-many-hunks ()
   (aqd-commands-with-diff-selected
-    (let ((transient-mark-mode t))
-      (goto-char (point-min))
-      (push-mark (point-max) t t)
-      (should (string-prefix-p "2 hunks applied; " (aqd-said (agent-q-diff-accept-hunk)))))))
+    (should (string-prefix-p "2 hunks applied; " (aqd-do-all #'agent-q-diff-accept-hunk)))))
+
+(ert-deftest aqd-commands-a-region-turns-what-is-decided-the-other-way ()
+  (aqd-commands-with-diff-selected
+    (aqd-goto-hunk 1)
+    (agent-q-diff-reject-hunk)
+    (should (string-prefix-p "2 hunks applied; nothing"
+                             (aqd-do-all #'agent-q-diff-accept-hunk)))
+    (should (string-prefix-p "2 hunks already applied; "
+                             (aqd-do-all #'agent-q-diff-accept-hunk)))
+    (should (string-prefix-p "2 hunks rejected; 2 stay in the file, u takes them out; "
+                             (aqd-do-all #'agent-q-diff-reject-hunk)))
+    (should (string-prefix-p "2 hunks taken out; "
+                             (aqd-do-all #'agent-q-diff-unapply-hunk)))
+    (should-error (aqd-do-all #'agent-q-diff-unapply-hunk) :type 'user-error)
+    (dotimes (_ 3)
+      (agent-q-diff-undo))
+    (should (equal '(rejected nil) (append agent-q-diff-buffer-marks nil)))))
+
+(ert-deftest aqd-commands-a-region-is-edited-once-whatever-was-decided ()
+  (let ((changes '((5 . "a") (15 . "b") (25 . "c") (35 . "d")))
+        (n-edits 0))
+    (aqd-with-review (aqd-numbered 40) (aqd-numbered 40 changes)
+      (dotimes (n 2)
+        (aqd-goto-hunk (1+ n))
+        (agent-q-diff-reject-hunk))
+      (aqd-accept 3)
+      (cl-letf* ((edit (symbol-function 'agent-q-diff-file-change-edit))
+                 ((symbol-function 'agent-q-diff-file-change-edit)
+                  (lambda (&rest arguments)
+                    (cl-incf n-edits)
+                    (apply edit arguments))))
+        (should (string-prefix-p "3 hunks applied; " (aqd-do-all #'agent-q-diff-accept-hunk))))
+      (should (= 1 n-edits))
+      (should (equal (aqd-numbered 40 changes) (aqd-target)))
+      (agent-q-diff-undo)
+      (should (equal '(rejected rejected applied nil) (append agent-q-diff-buffer-marks nil)))
+      (should (equal (aqd-numbered 40 '((25 . "c"))) (aqd-target)))
+      (agent-q-diff-redo)
+      (should (equal (aqd-numbered 40 changes) (aqd-target)))
+      (aqd-in-target (undo-boundary) (undo-only))
+      (should (equal (aqd-numbered 40 '((25 . "c"))) (aqd-target))))))
 
 ;;;; What a hook undoes on saving
 

@@ -316,6 +316,43 @@
     (should-error (agent-q-diff-comments-close) :type 'user-error)
     (kill-buffer)))
 
+(ert-deftest aqd-comments-one-that-changes-in-a-review-is-told-after-it ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-comments-on "+x" "why x?" "Q")
+        (aqd-said (agent-q-diff-finish nil t))))
+    (cl-flet ((edit (text)
+                (agent-q-diff-module-edit-comment default-directory 1 'question text))
+              (read ()
+                (let ((messages (agent-q-diff-module-messages default-directory)))
+                  (agent-q-diff-module-told default-directory
+                                            (mapcar #'agent-q-diff-queued-id messages) nil)
+                  (mapcar #'agent-q-diff-queued-text messages)))
+              (state ()
+                (agent-q-diff-comment-state
+                 (car (agent-q-diff-module-comments default-directory nil)))))
+      (save-current-buffer
+        (aqd-with-pending
+          (edit "why not y?")
+          ;; What waits is from before.
+          (should (string-search "why x?" (string-join (read))))
+          (should (eq 'open (state)))
+          (aqd-said (agent-q-diff-finish nil t))))
+      (should (string-search "why not y?" (string-join (read))))
+      (should (eq 'sent (state)))
+      (should-not (seq-some #'agent-q-diff-queued-to
+                            (agent-q-diff-module-messages default-directory)))
+      ;; What is said once more, as it waits, is told with that.
+      (edit "why z?")
+      (agent-q-diff-told-queue-now default-directory)
+      (edit "why x?")
+      (edit "why z?")
+      (agent-q-diff-told-queue-again default-directory)
+      (should (string-search "why z?" (string-join (read))))
+      (should (eq 'sent (state))))))
+
 (ert-deftest aqd-comments-in-a-file-are-on-its-lines ()
   (aqd-with-repository
     (with-current-buffer (find-file-noselect "f.txt")

@@ -63,6 +63,28 @@
       (should (memq 'font-lock-string-face (aqd-fontify-faces-of "line 9")))
       (should-not (memq 'font-lock-keyword-face (aqd-fontify-faces-of "defun bar"))))))
 
+(ert-deftest aqd-fontify-lines-that-are-wanted-are-colored-as-among-all ()
+  (pcase-dolist (`(,mode . ,text)
+                 '((c-mode . "/* A comment\nof two lines */\nint f(char *s)\n{\n    return s[0] == 'a'; // found\n}\nstruct s { int n; };\n#define N 1\nchar *t = \"a\";")
+                   (emacs-lisp-mode . "(defun foo (a)\n  \"Do (defun\nwhat `a' says.\"\n  (let ((b a)) ; c\n    b))\n(defvar x nil)")
+                   (sh-mode . "if true; then\ncat <<EOF\nif of the text\nEOF\nfi\necho \"$x\"")))
+    (let* ((lines (split-string text "\n"))
+           (all (agent-q-diff-fontify-lines "" lines mode)))
+      (dotimes (from (length lines))
+        (dotimes (n 3)
+          (let* ((wanted (cl-loop for nth below (length lines)
+                                  collect (<= from nth (+ from n))))
+                 (some (agent-q-diff-fontify-lines "" lines mode wanted)))
+            (cl-loop for one in all
+                     for other in some
+                     for is-wanted in wanted
+                     when is-wanted
+                     ;; Emacs 28 compares only this one's lists of faces as `equal' does.
+                     do (with-suppressed-warnings
+                            ((obsolete ert-equal-including-properties))
+                          (should (ert-equal-including-properties one other)))))))))
+  (agent-q-diff-fontify-forget))
+
 (ert-deftest aqd-fontify-can-be-turned-off ()
   (let ((agent-q-diff-code-colors nil))
     (aqd-fontify-with-diff "(defun foo (a))\n" "(defun foo (x))\n"

@@ -17,6 +17,7 @@
 (require 'cl-lib)
 (require 'cus-edit)
 (require 'ert)
+(require 'project)
 (require 'agent-q-diff-guard-help)
 (require 'agent-q-diff-guard)
 

@@ -277,6 +277,14 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
                                (aqd-kinds-bytes (string-replace "line 3" "three" lines) old))
                              (aqd-kinds-now))))))))))
 
+(ert-deftest aqd-kinds-how-a-file-is-written-has-a-name ()
+  (pcase-dolist (`(,old ,new ,noun)
+                 '((utf-8-unix utf-8-dos "the change of line ends")
+                   (utf-8-unix utf-8-with-signature-unix "the byte order mark")
+                   (iso-8859-1-unix utf-8-unix "the encoding")
+                   (utf-8-unix utf-8-with-signature-dos "the encoding")))
+    (should (equal noun (agent-q-diff-operation-noun (list 'reading old new))))))
+
 (ert-deftest aqd-kinds-other-line-ends-are-shown-told-and-undone ()
   (aqd-with-repository
     (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
@@ -284,7 +292,7 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
     (agent-q-diff-module-end-turns default-directory)
     (aqd-with-pending
       (should (string-search "@@ line ends LF → CRLF @@\n" (buffer-string)))
-      (should (string-match-p "\\`The encoding of f.txt taken out;"
+      (should (string-match-p "\\`The change of line ends of f.txt taken out;"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
       (agent-q-diff-undo)

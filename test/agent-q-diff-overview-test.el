@@ -160,17 +160,25 @@ Equal changes
     (buffer-substring-no-properties
      beg (text-property-any beg (point-max) 'agent-q-diff-summary nil))))
 
-(ert-deftest aqd-overview-many-files-begin-with-a-summary ()
-  (let ((agent-q-diff-summary-files 4))
-    (aqd-overview-with-review aqd-overview-edits
-      (should (equal "\
+(defconst aqd-overview-whole-summary "\
 # 4 files, +9 -8; o lists them
 #   4 times in 3 files: old → new
 #   1 hunk changes only white space
 #   1 file with tests, +1 -1
 #   1 generated file, +3 -2
 "
-                     (aqd-overview-summary)))
+  "The summary of a review of `aqd-overview-edits'.")
+
+(defun aqd-overview-timers ()
+  "Return the timers that will find what is done alike."
+  (seq-filter (lambda (timer)
+                (eq #'agent-q-diff-alike--know-later (timer--function timer)))
+              timer-list))
+
+(ert-deftest aqd-overview-many-files-begin-with-a-summary ()
+  (let ((agent-q-diff-summary-files 4))
+    (aqd-overview-with-review aqd-overview-edits
+      (should (equal aqd-overview-whole-summary (aqd-overview-summary)))
       ;; Point is on the first hunk all the same, and keys decide it.
       (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
       (aqd-press "a")
@@ -186,6 +194,21 @@ Equal changes
       (should (derived-mode-p 'agent-q-diff-overview-mode)))
     (aqd-overview-with-review (seq-take aqd-overview-edits 3)
       (should-not (aqd-overview-summary))))
+  ;; Of many hunks, what takes long to find comes right after the first screen.
+  (let ((agent-q-diff-summary-files 4)
+        (agent-q-diff-alike--max-at-once 6))
+    (aqd-overview-with-review aqd-overview-edits
+      (should (equal "# 4 files, +9 -8; o lists them\n" (aqd-overview-summary)))
+      (should-not (aqd-overview-timers))
+      (let ((rest (buffer-substring-no-properties (point) (point-max))))
+        ;; As on a screen.
+        (agent-q-diff-alike--show-between (point-min) (point-max))
+        (should (length= (aqd-overview-timers) 1))
+        (timer-event-handler (car (aqd-overview-timers)))
+        (should (equal aqd-overview-whole-summary (aqd-overview-summary)))
+        (should (equal rest (buffer-substring-no-properties (point) (point-max))))
+        (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
+        (should-not (buffer-modified-p)))))
   (dolist (agent-q-diff-summary-files '(nil 5))
     (aqd-overview-with-review aqd-overview-edits
       (should-not (aqd-overview-summary)))))

@@ -197,6 +197,25 @@
       (should (equal "Nothing is kept that is not staged" (aqd-said (agent-q-diff-stage)))))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
 
+(ert-deftest aqd-pending-what-an-agent-has-staged-and-is-not-kept-is-said ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "fifteen") (27 . "x"))))
+    (aqd-pending-put "n.txt" "new\n")
+    (aqd-pending-git "add" "-A")
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 3)
+      (should (equal (concat "What you kept of 1 file is staged; "
+                             "the index has changes of f.txt, n.txt that you have not kept")
+                     (aqd-said (agent-q-diff-stage))))
+      (aqd-pending-git "reset" "-q" "--" "n.txt")
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+      (should (equal "What you kept of 1 file is staged" (aqd-said (agent-q-diff-stage)))))))
+
 (ert-deftest aqd-pending-what-is-kept-is-staged-at-once-by-an-option ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)
@@ -890,7 +909,8 @@ Return (OFFERED . NAMES): all that was offered, and the files of the review."
                                   (append agent-q-diff-buffer-marks nil))))))
   (aqd-pending-renamed aqd-pending-written
     (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
-    (should-not (file-exists-p (aqd-pending-name "new/h.txt")))
+    ;; Nor does the folder stay that was made for it.
+    (should-not (file-exists-p (aqd-pending-name "new")))
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("f.txt") (save-current-buffer (aqd-pending-files))))
     ;; Nothing was lost by that.
@@ -900,6 +920,7 @@ Return (OFFERED . NAMES): all that was offered, and the files of the review."
     (should (equal '("new/h.txt") (save-current-buffer (aqd-pending-files))))
     (agent-q-diff-reject-all)
     (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (file-exists-p (aqd-pending-name "new")))
     (should (aqd-pending-reviewed-p))))
 
 (ert-deftest aqd-pending-a-rename-that-is-kept-is-reviewed ()
@@ -1314,6 +1335,142 @@ edits, already visits %s; save it under another name or kill it first"
         (agent-q-diff-redo))
       (should (equal left (aqd-pending-has "f.txt")))
       (should-not (aqd-pending-files)))))
+
+(defun aqd-pending-commit-too (name)
+  "Have the user commit `aqd-pending-text' as the file NAME, too."
+  (aqd-pending-put name aqd-pending-text)
+  (aqd-pending-git "add" name)
+  (aqd-pending-git "commit" "-qm" name)
+  (cl-letf (((symbol-function 'y-or-n-p) #'always))
+    (should-not (agent-q-diff-review-changes))))
+
+;; The third hunk is in a file of its own.
+(defmacro aqd-pending-with-decided (&rest body)
+  "Run BODY in a review of three hunks: one is kept, one taken out, one pending."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-commit-too "g.txt")
+     (aqd-pending-put "f.txt" aqd-pending-written)
+     (aqd-pending-put "g.txt" (concat aqd-pending-text "more\n"))
+     (aqd-with-pending
+       (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+       (should (equal '(applied rejected nil) (append agent-q-diff-buffer-marks nil)))
+       ,@body)))
+
+(ert-deftest aqd-pending-a-region-with-decided-hunks-is-one-decision-too ()
+  (pcase-dolist (`(,command ,n ,said ,marks ,f)
+                 `((agent-q-diff-accept-hunk 1 "2 hunks kept; nothing is pending"
+                    (applied applied applied) ,aqd-pending-written)
+                   (agent-q-diff-reject-hunk 1 "2 hunks taken out; nothing is pending"
+                    (rejected rejected rejected) ,aqd-pending-text)
+                   (agent-q-diff-unapply-hunk 1 "2 hunks pending; 0 of 3 decided"
+                    (nil nil nil) ,aqd-pending-written)))
+    (aqd-pending-with-decided
+      (let ((n-decisions (agent-q-diff-module-n-decisions
+                          (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+        (should (= n (aqd-pending-storing
+                      (should (string-prefix-p said (aqd-do-all command))))))
+        (should (equal marks (append agent-q-diff-buffer-marks nil)))
+        (should (equal f (aqd-pending-has "f.txt")))
+        (should (= (1+ n-decisions)
+                   (agent-q-diff-module-n-decisions
+                    (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
+      ;; The same once more changes nothing.
+      (should (string-match-p "\\`3 hunks already \\(kept\\|taken out\\|pending\\); "
+                              (aqd-do-all command)))
+      (should (equal marks (append agent-q-diff-buffer-marks nil)))
+      (agent-q-diff-undo)
+      (should (equal '(applied rejected nil) (append agent-q-diff-buffer-marks nil)))
+      (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+      (should (equal (concat aqd-pending-text "more\n") (aqd-pending-has "g.txt"))))))
+
+(ert-deftest aqd-pending-what-a-region-cannot-take-out-stays-decided ()
+  (aqd-with-repository
+    (aqd-pending-turn "Codex" aqd-pending-written)
+    (aqd-pending-user-edits (aqd-numbered 30 '((3 . "three, and mine") (27 . "x"))))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+      (should (string-prefix-p "1 hunk taken out; 1 not: hunk 1, it has lines of yours; "
+                               (aqd-do-all #'agent-q-diff-reject-hunk)))
+      (should (= 0 (agent-q-diff-buffer-hunk-here)))
+      (should (equal '(applied rejected) (append agent-q-diff-buffer-marks nil))))
+    (should (equal (aqd-numbered 30 '((3 . "three, and mine"))) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-what-a-region-cannot-put-back-stays-decided ()
+  (let ((written '((3 . "three") (5 . "five") (27 . "x"))))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" (aqd-numbered 30 written))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-pending-put "f.txt" (aqd-numbered 30 (remove '(5 . "five") written)))
+        (should (string-prefix-p
+                 "1 hunk kept; 1 not: hunk 1, only a part of it is in the file now; "
+                 (aqd-do-all #'agent-q-diff-accept-hunk)))
+        (should (equal '(rejected applied) (append agent-q-diff-buffer-marks nil)))))))
+
+(ert-deftest aqd-pending-a-quit-leaves-a-region-as-it-was ()
+  (dolist (nth '(1 2))
+    (aqd-pending-with-decided
+      (aqd-do-all #'agent-q-diff-accept-hunk)
+      (let* ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
+             (n-decisions (agent-q-diff-module-n-decisions engine))
+             (n 0)
+             (quit (lambda (&rest _)
+                     (when (= nth (cl-incf n))
+                       (signal 'quit nil)))))
+        (advice-add 'agent-q-diff-file-change-edit :before quit)
+        (unwind-protect
+            (should (eq 'quit (condition-case nil
+                                  (aqd-do-all #'agent-q-diff-reject-hunk)
+                                (quit 'quit))))
+          (advice-remove 'agent-q-diff-file-change-edit quit))
+        (should (= nth n))
+        (should (equal '(applied applied applied) (agent-q-diff-module-marks engine)))
+        (should (= n-decisions (agent-q-diff-module-n-decisions engine))))
+      (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+      (should (equal (concat aqd-pending-text "more\n") (aqd-pending-has "g.txt")))
+      (aqd-do-all #'agent-q-diff-reject-hunk)
+      (should (equal aqd-pending-text (aqd-pending-has "f.txt"))))))
+
+(ert-deftest aqd-pending-a-region-keeps-without-visiting-files ()
+  (aqd-pending-with-decided
+    (aqd-do-all #'agent-q-diff-accept-hunk)
+    (should-not (get-file-buffer (aqd-pending-name "g.txt")))
+    (aqd-do-all #'agent-q-diff-unapply-hunk)
+    (should-not (get-file-buffer (aqd-pending-name "g.txt")))
+    ;; What is not there any more is not kept.
+    (aqd-pending-put "g.txt" aqd-pending-text)
+    (should (string-prefix-p "2 hunks kept; 1 not: hunk 1 of g.txt, it is not in the file any more"
+                             (aqd-do-all #'agent-q-diff-accept-hunk)))))
+
+(ert-deftest aqd-pending-what-a-region-takes-out-of-unsaved-buffers-is-said ()
+  (aqd-with-repository
+    (aqd-pending-commit-too "g.txt")
+    (dolist (name '("f.txt" "g.txt"))
+      (aqd-pending-put name aqd-pending-written))
+    (let ((buffers (mapcar (lambda (name) (find-file-noselect (aqd-pending-name name)))
+                           '("f.txt" "g.txt"))))
+      (unwind-protect
+          (aqd-with-pending
+            (with-current-buffer (car buffers)
+              (goto-char (point-max))
+              (insert "mine\n"))
+            (should (string-prefix-p
+                     "4 hunks taken out; not saved, since f.txt has unsaved edits; "
+                     (aqd-do-all #'agent-q-diff-reject-hunk)))
+            (agent-q-diff-undo)
+            (with-current-buffer (cadr buffers)
+              (goto-char (point-max))
+              (insert "mine\n"))
+            (should (string-prefix-p
+                     "4 hunks taken out; 2 files are not saved, since they have unsaved edits; "
+                     (aqd-do-all #'agent-q-diff-reject-hunk))))
+        (dolist (buffer buffers)
+          (with-current-buffer buffer
+            (set-buffer-modified-p nil))
+          (kill-buffer buffer))))))
 
 (ert-deftest aqd-pending-a-rejection-waits-in-a-review-that-is-looked-at-again ()
   (aqd-pending-while-at-work

@@ -145,6 +145,18 @@ The lines that the comments are on:
                          said))
           (should (equal (concat (if is-kept kept-told left-told) ".") (aqd-rounds-first))))))))
 
+(ert-deftest aqd-rounds-what-only-an-older-buffer-has-is-not-in-the-files ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (find-file-noselect "f.txt")
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (agent-q-diff-comment "well"))
+    ;; As `git checkout' does.
+    (aqd-pending-put "f.txt" (aqd-numbered 30 nil))
+    (should-not (buffer-modified-p (get-file-buffer "f.txt")))
+    (should (equal "1 hunk kept (but not in the files any more)." (aqd-rounds-first)))))
+
 (ert-deftest aqd-rounds-what-is-written-over-a-rejected-hunk-is-said ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three") (27 . "x")))
@@ -186,6 +198,21 @@ The lines that the comments are on:
 the files%s. "
                                        heading)
                                (aqd-rounds-message))))))
+
+(ert-deftest aqd-rounds-rejected-lines-have-the-numbers-that-the-file-has ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three\nnew\nnew") (15 . "y") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 2)
+      ;; What is above them moves them then, too.
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (should (equal '("line 15" "line 27")
+                   (mapcar (lambda (line) (nth (1- line) (split-string (aqd-pending-has "f.txt") "\n")))
+                           '(17 29))))
+    (should (equal '("- f.txt, line 17" "- f.txt, line 29")
+                   (aqd-rounds-lines (aqd-rounds-message))))
+    (should (string-search "f.txt, line 17:\n    -line 15\n" (aqd-rounds-message)))))
 
 (ert-deftest aqd-rounds-what-the-buffer-has-again-is-said ()
   (aqd-with-repository
@@ -499,6 +526,41 @@ except where noted. Do not"
 (defconst aqd-rounds-not-saved
   " (only in Emacs so far: the file still has the change, since it is not saved yet)\n"
   "What is told of a rejection that the file does not have yet.")
+
+;; A rejection is carried out at a turn's end, in a review that nobody sees, or a
+;; review is cancelled.
+(ert-deftest aqd-rounds-what-is-not-saved-is-said-so-whatever-ends-the-review ()
+  (dolist (waits '(nil t))
+    (aqd-with-repository
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (cl-flet ((reject (finish)
+                  (save-current-buffer
+                    (aqd-with-pending
+                      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+                      (run-hooks 'post-command-hook)
+                      (aqd-said (funcall finish)))))
+                (edit ()
+                  (goto-char (point-max))
+                  (insert "mine\n")
+                  (agent-q-diff-module-end-turns default-directory)))
+        (with-current-buffer (find-file-noselect "f.txt")
+          (if waits
+              (progn
+                (reject (lambda () (agent-q-diff-finish nil t)))
+                (edit)
+                (aqd-said (agent-q-diff-changes-carry-out default-directory)))
+            (edit)
+            (reject #'agent-q-diff-abort)
+            (agent-q-diff-told-queue-now default-directory))
+          (should (equal (concat (aqd-numbered 30 '((27 . "x"))) "mine\n") (buffer-string)))
+          (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+          (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved)
+                                 (aqd-rounds-message)))
+          ;; Once it is saved, that is not said any more.
+          (save-buffer)
+          (should (string-search "- f.txt, line 3\n" (aqd-rounds-message)))
+          (kill-buffer))))))
 
 (ert-deftest aqd-rounds-of-two-runs-in-one-hunk-the-file-has-both-until-it-is-saved ()
   (aqd-with-repository

@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'comint)
+(require 'project)
 (require 'term)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-send)

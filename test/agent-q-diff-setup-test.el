@@ -81,7 +81,7 @@ esac
 (ert-deftest aqd-setup-settings-that-are-right-are-only-checked ()
   (aqd-setup-with-program "{}\n"
     (should-not (agent-q-diff-setup-agent "Claude Code"))
-    (should (string-search "ok       Claude Code runs the hook already\n"
+    (should (string-search "ok       Claude Code has the hook already\n"
                            (aqd-setup-findings)))))
 
 (ert-deftest aqd-setup-the-hook-can-be-taken-out ()
@@ -154,7 +154,7 @@ esac
     (let ((shown (aqd-setup-findings)))
       (dolist (line `("the engine 0.1.0 is loaded"
                       ,(format "this Emacs serves agents at %s" agent-q-diff-server-socket)
-                      "Claude Code runs the hook from its next start on"
+                      "Claude Code has the hook, from its next start on"
                       "your saves are noted as reviewed, and the mode line counts the rest"
                       "C-c q c reviews what was written, C-c q l lists reviews"))
         (should (string-search (concat "ok       " line "\n") shown)))
@@ -162,6 +162,22 @@ esac
     (should agent-q-diff-pending-mode)
     (should (eq #'agent-q-diff-review-changes (key-binding (kbd "C-c q c"))))
     (should-not (file-exists-p user-init-file))))
+
+(ert-deftest aqd-setup-what-comes-next-is-on-a-small-screen-too ()
+  (dolist (rules '(nil ((".*" display-buffer-below-selected))))
+    (aqd-setup-with-program "{}\n"
+      (aqd-setup-install "claude")
+      (save-window-excursion
+        (delete-other-windows)
+        (let ((display-buffer-alist rules)
+              (half (/ (frame-height) 2)))
+          (aqd-said (agent-q-diff-setup))
+          (aqd-setup-findings)
+          (let ((window (get-buffer-window "*Agent-Q Setup*")))
+            (if rules
+                (should (<= (window-height window) (1+ half)))
+              (should (< (1+ half) (window-height window)))
+              (should (<= window-min-height (- (frame-height) (window-height window)))))))))))
 
 (ert-deftest aqd-setup-writes-the-init-file-only-if-told-to ()
   (aqd-setup-with-program "{}\n"
@@ -205,7 +221,7 @@ esac
     (should (equal (aqd-disk) "notify = []\n"))
     (let ((shown (aqd-setup-findings)))
       (should (string-search "note     Claude Code stays as it is" shown))
-      (should (string-search "ok       Codex runs the hook from its next start on" shown))
+      (should (string-search "ok       Codex has the hook, from its next start on" shown))
       (should (string-search "MISSING  Gemini CLI: cannot setup gemini" shown))
       (should (string-search "Start Codex anew" shown))
       (should (string-search "((\"codex\" . after))" shown))
@@ -233,6 +249,34 @@ esac
         (should-not (get-buffer "*Agent-Q Setup*"))
         (aqd-said (funcall (cdr build)))
         (should (get-buffer "*Agent-Q Setup*"))))))
+
+(ert-deftest aqd-setup-after-the-build-takes-no-window-from-a-user-who-is-at-something ()
+  (dolist (busy '(nil t))
+    (aqd-setup-with-program "{\"hooks\": 1}\n"
+      (aqd-setup-install "claude")
+      (let ((agent-q-diff-program nil)
+            (program agent-q-diff-program)
+            (num-input-keys num-input-keys)
+            (begin nil))
+        (cl-letf (((symbol-function 'agent-q-diff-build-program) #'ignore)
+                  ((symbol-function 'agent-q-diff-build-start)
+                   (lambda (_is-all then) (setq begin then))))
+          (aqd-said (agent-q-diff-setup)))
+        (setq agent-q-diff-program program)
+        (save-window-excursion
+          (when busy
+            (cl-incf num-input-keys))
+          (let ((window (selected-window)))
+            (aqd-said (funcall begin))
+            (let ((review (car agent-q-diff-reviews-open)))
+              (should (get-buffer-window (agent-q-diff-session-buffer review)))
+              (if busy
+                  (should (eq window (selected-window)))
+                (should (eq (agent-q-diff-session-buffer review) (window-buffer)))
+                ;; So the first key decides.
+                (should (agent-q-diff-grace--selected-p)))
+              (with-current-buffer (agent-q-diff-session-buffer review)
+                (aqd-said (agent-q-diff-reject-hunk) (agent-q-diff-finish))))))))))
 
 (ert-deftest aqd-setup-the-program-is-taken-from-beside-the-engine ()
   (aqd-setup-with-program "{}\n"

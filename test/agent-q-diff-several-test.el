@@ -220,12 +220,18 @@ a.txt 0 of 3 hunks, old.txt not renamed to sub/new.txt, 0 of 1 hunk, gone.txt no
           '("a.txt" "b.txt")))
 
 (ert-deftest aqd-several-names-of-one-file-are-refused ()
-  (dolist (is-visited '(nil t))
+  (dolist (how '(unvisited visited hidden))
     (aqd-several-with-tree
       (let ((proposal (aqd-several-same-texts)))
         (delete-file "b.txt")
         (add-name-to-file "a.txt" "b.txt")
-        (when is-visited
+        ;; A buffer whose file is gone, and whose inode a.txt has got.
+        (when (eq how 'hidden)
+          (aqd-several-put "gone-too.txt" "x\n")
+          (with-current-buffer (find-file-noselect "gone-too.txt")
+            (setq buffer-file-number (nthcdr 10 (file-attributes (aqd-several-name "a.txt")))))
+          (delete-file "gone-too.txt"))
+        (unless (eq how 'unvisited)
           (find-file-noselect "a.txt"))
         (aqd-several-begin proposal)
         (should (eq 'error (aqd-several-answer :status)))
@@ -339,8 +345,17 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
           (should (= #o755 (logand #o777 (file-modes "run.sh"))))
           (should (equal '(applied applied applied applied nil applied)
                          (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+          ;; The same of hunks that are decided.
+          (aqd-do-all #'agent-q-diff-unapply-hunk)
+          (aqd-do-all #'agent-q-diff-reject-hunk)
+          (should (string-match-p
+                   "\\`4 hunks applied; 1 not: hunk 2 of b\\.txt, .*iso-latin-1.* cannot encode"
+                   (aqd-do-all #'agent-q-diff-accept-hunk)))
+          (should (equal '(applied applied applied applied rejected applied)
+                         (append agent-q-diff-buffer-marks nil)))
           ;; Point is in the file that the command is meant for.
           (agent-q-diff-recode-target)
+          (aqd-do-all #'agent-q-diff-accept-hunk)
           (let ((inhibit-message t))
             (aqd-press "C-c C-c")))
         (should (equal (encode-coding-string
@@ -879,7 +894,11 @@ Part of it is in 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
             (setf (agent-q-diff-target-check (agent-q-diff-file-change-target file))
                   (and has-fault (lambda () (error "Fault"))))
             (condition-case nil
-                (pcase (random 8)
+                (pcase (random 10)
+                  ((or 8 9)
+                   (agent-q-diff-decide-these change (nth (random 3) '(accept reject unapply))
+                                              (seq-filter (lambda (_) (= 0 (random 2)))
+                                                          (number-sequence 0 8))))
                   (0 (agent-q-diff-decide-unapply-all change))
                   (1 (agent-q-diff-decide-accept-all change (random 6)))
                   (2 (agent-q-diff-decide-unapply-all change (random 6)))

@@ -97,6 +97,35 @@ KEYWORDS are further arguments of `agent-q-diff-review', a list."
                        "+added" "+added too" " 3")
                      (aqd-side-rows new))))))
 
+(ert-deftest aqd-side-very-long-lines-end-beyond-the-edge-and-stay-beside-each-other ()
+  (let ((long (make-string 3000 ?a)))
+    (aqd-side-with-review (concat "1\n" long " one\n2\n") (concat "1\n" long " two\n2\n" long "\n") nil
+      (cl-flet ((n-blocks ()
+                  (seq-count (lambda (overlay) (overlay-get overlay 'agent-q-diff-side-block))
+                             (overlays-in (point-min) (point-max))))
+                (n-seen ()
+                  (cl-loop for at from (line-beginning-position) below (line-end-position)
+                           count (not (invisible-p at)))))
+        (agent-q-diff-long-lines--show (point-min) (point-max))
+        (aqd-side-lay-all)
+        (should (= 2 (n-blocks)))
+        ;; When it is laid out anew, they are cut already.
+        (agent-q-diff-side--clear)
+        (aqd-side-lay-all)
+        (should (= 2 (n-blocks)))
+        (goto-char (agent-q-diff-buffer-position 0))
+        (set-window-start (selected-window) (point))
+        (agent-q-diff-side--align (selected-window))
+        (aqd-side-check)
+        (re-search-forward "^[+]aaa.*a$")
+        (should (< (agent-q-diff-shown-width (selected-window)) (n-seen)
+                   (* 3 (agent-q-diff-shown-width (selected-window)))))
+        (agent-q-diff-expand-line)
+        (agent-q-diff-long-lines--show (line-beginning-position) (line-end-position))
+        (should (= (- (line-end-position) (line-beginning-position)) (n-seen)))
+        (re-search-backward "^[+]aaa.*two$")
+        (should-not (invisible-p (1- (line-end-position))))))))
+
 (defun aqd-side-random-text (lines)
   "Return random LINES changed: some are gone, some new, some different."
   (apply #'concat

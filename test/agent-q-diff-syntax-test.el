@@ -169,7 +169,7 @@ say.  LINES are those that change, with their signs."
                                       (agent-q-diff-syntax--spans modified mode))
     (cl-loop for hunk downfrom (1- (length (agent-q-diff-module-marks review))) to 0
              do (agent-q-diff-module-split-white-space review hunk))
-    (cl-loop with blank = (agent-q-diff-module-blank-hunks review nil)
+    (cl-loop with blank = (agent-q-diff-module-blank-hunks review '(0))
              for hunk below (length (agent-q-diff-module-marks review))
              collect (cons (and (memql hunk blank) t)
                            (split-string (agent-q-diff-engine-text

@@ -16,7 +16,8 @@
 ;; Texts
 ;;   aqd-lines aqd-numbered
 ;; Keys, messages, warnings and errors
-;;   aqd-press aqd-rows-of aqd-play aqd-said aqd-warned aqd-fail
+;;   aqd-press aqd-rows-of aqd-play aqd-said aqd-do-all aqd-warned
+;;   aqd-fail
 ;; Reviews that a caller waits for
 ;;   aqd-review aqd-result aqd-call aqd-with-review aqd-with-shown-review
 ;; The diff buffer
@@ -209,6 +210,13 @@ An error or a quit is returned as bound by `condition-case'."
                   (setq said (and format (apply #'format format arguments))))))
        ,@body)
      said))
+
+(defun aqd-do-all (command)
+  "Carry out COMMAND with the whole buffer as the region, and return the message."
+  (let ((transient-mark-mode t))
+    (goto-char (point-min))
+    (push-mark (point-max) t t)
+    (aqd-said (funcall command))))
 
 (defmacro aqd-warned (&rest body)
   "Run BODY and return the last warning that it gave, a string or nil."

@@ -149,7 +149,7 @@
       ((`(,before ,during ,after ,functions ,features ,hooks)
         (aqd-unload-in-emacs
          '(setq before (walk-all))
-         `(progn ,@(aqd-unload-requires))
+         `(progn (require 'project) ,@(aqd-unload-requires))
          `(setq folder ,aqd-unload-use)
          '(setq during (walk-all))
          '(agent-q-diff-unload)

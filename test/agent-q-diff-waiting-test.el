@@ -11,6 +11,7 @@
 
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-tools)
+(require 'agent-q-diff-list)
 
 (defmacro aqd-waiting-while-at-work (before after &rest body)
   "Run BODY in a repository where Codex, at work, makes AFTER of BEFORE in f.txt.
@@ -200,6 +201,95 @@ is told.\n" note)
         (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
         (should (equal (aqd-numbered 30 (append '((3 . "three")) write))
                        (aqd-pending-has "f.txt")))))))
+
+(defmacro aqd-waiting-with-a-part (&rest body)
+  "Run BODY where a hunk of a.txt waits, for a reason, and a part of one of f.txt.
+Codex, which wrote them, is at work, and no review is open."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-put "a.txt" (aqd-numbered 30))
+     (agent-q-diff-mark-reviewed)
+     (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+     (aqd-pending-put "a.txt" (aqd-numbered 30 '((3 . "three") (27 . "x"))))
+     (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (5 . "five"))))
+     (save-current-buffer
+       (aqd-with-pending
+         (agent-q-diff-comment-hunk "bad name" 0)
+         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+         (agent-q-diff-buffer-goto-hunk 2)
+         (aqd-said (agent-q-diff-split-hunk))
+         (aqd-pending-do #'agent-q-diff-reject-hunk 2)
+         (run-hooks 'post-command-hook)
+         (aqd-said (agent-q-diff-finish nil t))))
+     ,@body))
+
+(defun aqd-waiting-both-are-taken-out ()
+  "End the turn, and check that what waited is taken out, and told.
+It is that of `aqd-waiting-with-a-part'."
+  (agent-q-diff-module-end-turns default-directory)
+  (should (string-search "2 hunks were taken out"
+                         (aqd-said (agent-q-diff-changes-carry-out default-directory))))
+  (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "a.txt")))
+  (should (equal (aqd-numbered 30 '((5 . "five"))) (aqd-pending-has "f.txt")))
+  (should (string-search "- a.txt, line 3. The user says: bad name\n- f.txt, line 3\n"
+                         (agent-q-diff-told-message default-directory)))
+  (should-not (agent-q-diff-module-noted-hunks default-directory)))
+
+(ert-deftest aqd-waiting-a-part-that-is-split-off-again-loses-nothing-of-other-files ()
+  (aqd-waiting-with-a-part
+    (aqd-waiting-both-are-taken-out)))
+
+(ert-deftest aqd-waiting-whatever-interrupts-a-review-that-begins-nothing-is-lost ()
+  (dolist (signal '((error "Broken") (quit)))
+    ;; Before and after what is shown is written anew.
+    (pcase-dolist (`(,where . ,function) '((:before . agent-q-diff-split-pick)
+                                           (:after . agent-q-diff-split-pick)
+                                           (:before . agent-q-diff-waiting--put)))
+      (aqd-waiting-with-a-part
+        (let ((noted (agent-q-diff-module-noted-hunks default-directory))
+              (breaks (lambda (&rest _) (signal (car signal) (cdr signal)))))
+          (advice-add function where breaks)
+          (unwind-protect
+              (should (eq (car signal)
+                          (condition-case err
+                              (ignore (agent-q-diff-review-changes))
+                            ((error quit) (car err)))))
+            (advice-remove function breaks))
+          (with-current-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews)))
+            (run-hooks 'post-command-hook)
+            (should (equal noted (agent-q-diff-module-noted-hunks default-directory)))
+            (aqd-said (agent-q-diff-finish nil t)))
+          (aqd-waiting-both-are-taken-out))))))
+
+(ert-deftest aqd-waiting-a-review-that-is-shown-again-keeps-what-another-has-wait ()
+  (aqd-waiting-while-at-work nil '((15 . "x") (27 . "y"))
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-said (agent-q-diff-finish nil t))))
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "x") (27 . "y"))))
+    (save-current-buffer
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "bad name" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (run-hooks 'post-command-hook)
+        (let ((noted (agent-q-diff-module-noted-hunks default-directory)))
+          (with-current-buffer (agent-q-diff-look-again)
+            ;; It does not have line 3.
+            (should-not (string-search "written anew" (buffer-string)))
+            (run-hooks 'post-command-hook)
+            (should (equal noted (agent-q-diff-module-noted-hunks default-directory)))
+            (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+            (run-hooks 'post-command-hook)
+            (aqd-said (agent-q-diff-finish nil t))))
+        (run-hooks 'post-command-hook)
+        (aqd-said (agent-q-diff-finish nil t))))
+    (agent-q-diff-module-end-turns default-directory)
+    (should (string-search "2 hunks were taken out"
+                           (aqd-said (agent-q-diff-changes-carry-out default-directory))))
+    (should (equal (aqd-numbered 30 '((15 . "x"))) (aqd-pending-has "f.txt")))
+    (should (string-search "- f.txt, line 3. The user says: bad name\n- f.txt, line 27\n"
+                           (agent-q-diff-told-message default-directory)))
+    (should-not (agent-q-diff-module-noted-hunks default-directory))))
 
 (ert-deftest aqd-waiting-lines-that-were-written-anew-are-said-and-told ()
   (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))

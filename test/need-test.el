@@ -26,7 +26,8 @@
   "Programs that the script itself is written with.")
 
 (defconst need-test-tools
-  '("make" "patch" "git" "tmux" "timeout" "cc" "c++" "sbcl" "makeinfo" "setfacl" "xdotool")
+  '("make" "patch" "git" "tmux" "timeout" "cc" "c++" "sbcl" "makeinfo" "setfacl" "xdotool"
+    "curl")
   "Tools that are one program of the same name.")
 
 (defvar need-test--folder nil "Folder of the programs of a test.")
