@@ -8,13 +8,15 @@
 ;; what was rejected is taken out, and its next prompt brings it.  Of two sessions
 ;; at once, each hunk has its own turn, and a message is for the session that wrote.
 ;; A session that goes on is the same one.  A suite defines these tests for its
-;; client by `agents-define-ends'.
+;; client by `agents-define-ends'.  Where a client has a terminal that starts here, ESC
+;; in that ends its turn as well: `agents-define-interruption'.
 
 ;;; Code:
 
 (require 'agents-tools)
 (require 'agents-turns)
 (require 'agents-rounds)
+(require 'agents-terminal)
 
 (defmacro agents-define-ends (client)
   "Define the tests for CLIENT, as agents-CLIENT-ends-NAME."
@@ -29,6 +31,19 @@
                              when-it-is-killed
                              two-sessions-at-once
                              when-its-session-goes-on)))))
+
+(defmacro agents-define-interruption (client &rest with)
+  "Define the tests of ESC in the terminal of CLIENT, as agents-CLIENT-ends-by-esc.
+WITH begins a form that evaluates the rest of it with an Emacs and the hook of
+CLIENT."
+  (cl-flet ((test-of (name)
+              `(ert-deftest ,(intern (format "agents-%s-ends-%s" client name)) ()
+                 (,@(or with `(agents-with-emacs ,client))
+                  (agents-turns--begin)
+                  (let ((agents-gemini-mode "yolo"))
+                    (,(intern (format "agents-ends-%s" name)) ,client))))))
+    `(progn
+       ,@(mapcar #'test-of '(by-esc by-esc-while-its-model-thinks)))))
 
 (defconst agents-ends--earlier "of an earlier session"
   "Words above what an agent of a session that has ended is told.")
@@ -45,6 +60,13 @@
   (e2e-type reason)
   (e2e-press "RET")
   (e2e-see where))
+
+(defun agents-ends--authors (name)
+  "Return the authors of what is pending in the file NAME."
+  (e2e-eval `(cl-some (lambda (file)
+                        (and (equal ,name (agent-q-diff-pending-file-path file))
+                             (agent-q-diff-pending-file-authors file)))
+                      (nth 2 (agent-q-diff-pending-look ,(e2e-path "project"))))))
 
 (defun agents-ends-when-its-service-refuses-a-request (client)
   "Let the service of CLIENT refuse a request, also since a limit is reached."
@@ -76,6 +98,58 @@
   (let ((told (agents-rounds--play client "true")))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
     (should (string-search agents-ends--earlier told))))
+
+(defun agents-ends-by-esc (client)
+  "Interrupt CLIENT after something was rejected, and before; say more each time."
+  ;; Gemini CLI forgets what was said in a turn that was interrupted.
+  (let ((told (lambda (line)
+                (agents-turns--count (format "- a.txt, line %d. The user says: not %d\n" line line)
+                                     (apply #'seq-difference
+                                            (seq-take (reverse (agents-turns--told)) 2)))))
+        (shout (lambda (line)
+                 (append (agents-ends--shout client line "a.txt"
+                                             "; while test -e a.txt; do sleep 0.1; done")
+                         ;; It lets its model go on after ten seconds.
+                         (and (equal client "codex") '((yield_time_ms . 30000)))))))
+    (e2e-eval '(ignore (setq agents-n-ended 0)
+                       (advice-add 'agent-q-diff-turns-ended :before
+                                   (lambda (&rest _) (cl-incf agents-n-ended)))))
+    (agents-terminal-start client (funcall shout 5) (funcall shout 20))
+    (agents-terminal-prompt "Begin.")
+    (e2e-wait-for (equal (e2e-text 5) (agents-bytes "a.txt")))
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 " (concat (agents-name client) " at work since"))
+    (agents-ends--reject "will be taken out" "not 5")
+    (agents-terminal-interrupt client)
+    (e2e-wait-for (equal (e2e-text) (agents-bytes "a.txt")))
+    (should (equal '("Begin." t) (cdar (last (agents-turns--recorded)))))
+    (e2e-press "q")
+    (agents-terminal-prompt "Leave line 5.")
+    (should (equal '(1 0) (mapcar told '(5 20))))
+    (e2e-wait-for (equal (e2e-text 20) (agents-bytes "a.txt")))
+    (agents-terminal-interrupt client)
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+    (agents-ends--reject "^\\[TAKEN OUT" "not 20")
+    (should (equal (e2e-text) (agents-bytes "a.txt")))
+    (e2e-press "q")
+    (agents-terminal-prompt "And line 20.")
+    (should (equal '(0 1) (mapcar told '(5 20))))
+    (e2e-wait-for (equal '(("Begin." t) ("Leave line 5." t) ("And line 20." t))
+                         (mapcar #'cdr (agents-turns--recorded))))
+    ;; None is announced twice; not all are.
+    (should (<= (e2e-eval 'agents-n-ended) 3))))
+
+(defun agents-ends-by-esc-while-its-model-thinks (client)
+  "Interrupt CLIENT, whose model does not answer, after something was rejected."
+  ;; Qwen Code refuses a plain `sed -i' of a file that it has not read.
+  (agents-terminal-start client (agents-ends--shout client 5 "a.txt" "; true") '(:fails 0))
+  (agents-terminal-prompt "Begin.")
+  (e2e-wait-for (= 2 (agents-terminal-n-requests)))
+  (agents-rounds--review "^ a\\.txt: hunk 1/1 " (concat (agents-name client) " at work since"))
+  (agents-ends--reject "will be taken out" "not 5")
+  (should (equal (e2e-text 5) (agents-bytes "a.txt")))
+  (agents-terminal-interrupt client)
+  (e2e-wait-for (equal (e2e-text) (agents-bytes "a.txt")))
+  (should (equal '(("Begin." t)) (mapcar #'cdr (agents-turns--recorded)))))
 
 (defun agents-ends-two-sessions-at-once (client)
   "Let two sessions of CLIENT write at once, and go on with the second one."

@@ -39,7 +39,9 @@ if that is `gone'."
                                  (if (string-suffix-p "ToolUse" event)
                                      (list "matcher = \"Edit|Write|Bash\"\n" command)
                                    (list "" passing))))
-                        '("PreToolUse" "PostToolUse" "UserPromptSubmit" "Stop") "\n")))
+                        '("PreToolUse" "PostToolUse" "UserPromptSubmit" "Stop" "StopFailure"
+                          "Interrupt")
+                        "\n")))
       ("qwen"
        (cl-flet ((hooks (command)
                    `[((type . "command") (command . ,command) (timeout . 60000))]))
@@ -47,7 +49,10 @@ if that is `gone'."
                (turn `[((hooks . ,(hooks passing)))]))
            (list ".qwen/settings.json"
                  (json-serialize `((hooks . ((PreToolUse . ,tool) (PostToolUse . ,tool)
-                                             (UserPromptSubmit . ,turn) (Stop . ,turn))))))))))))
+                                             (UserPromptSubmit . ,turn) (Stop . ,turn)
+                                             (StopFailure . ,turn) (Notification . ,turn)))
+                                   ;; After a turn, it would ask the model what to remember.
+                                   (memory . ((enableManagedAutoMemory . :false))))))))))))
 
 (defmacro agents-formats-with-emacs (client options &rest body)
   "Evaluate BODY as in `agents-with-emacs', with the hook of CLIENT.

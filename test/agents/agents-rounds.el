@@ -37,10 +37,13 @@
     ((or "claude" "claude-agent-acp") `("Bash" (command . ,command) (description . "Write")))
     ("gemini" `("run_shell_command" (command . ,command) (description . "Write")))
     ("opencode" `("bash" (command . ,command) (description . "Write")))
+    ("kimi" `("Bash" (command . ,command) (description . "Write")))
+    ("qwen" `("run_shell_command" (command . ,command) (description . "Write")
+              (is_background . :false)))
     ("codex" (if (equal agents-codex-model "gpt-5.5")
                  `("exec_command" (cmd . ,command))
-               (cons "exec" (format "text((await tools.exec_command({cmd: %s})).output)"
-                                    (json-serialize command)))))))
+               (agents-codex-exec (format "text((await tools.exec_command({cmd: %s})).output)"
+                                          (json-serialize command)))))))
 
 (defun agents-rounds--play (client &rest commands)
   "Have the model of CLIENT run COMMANDS in a shell; nobody is asked about that.

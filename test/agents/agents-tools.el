@@ -67,6 +67,13 @@ That is much, since tests may have to share a slow machine with others.")
         ;; where there is no network.  The clients themselves get that of the model.
         "ANTHROPIC_BASE_URL=http://127.0.0.1:9"))
 
+(defun agents-in-terminal (&rest command)
+  "Return a command that runs COMMAND, an agent, in a terminal of the user's.
+Gemini CLI starts none where it takes the machine for one that runs tests."
+  (append (list "env" "-u" "CI" "-u" "GITHUB_ACTIONS")
+          (remove "TERM=dumb" (agents-environment))
+          command))
+
 (defun agents-run (&rest arguments)
   "Run agent-q-diff with ARGUMENTS; return its exit status and what it prints."
   (let ((program (agents-program))
@@ -150,9 +157,8 @@ What is typed while it starts is lost."
   "Start Codex in a terminal, trust the hook by keys, and end it."
   (agents-write-in-home ".codex/config.toml" agents-codex-settings)
   (apply #'e2e-tmux "new-window" "-c" (e2e-path "project") "--"
-         (append '("env") (remove "TERM=dumb" (agents-environment))
-                 ;; On a busy machine it may give up on its terminal.
-                 '("sh" "-c" "codex || codex || codex")))
+         ;; On a busy machine it may give up on its terminal.
+         (agents-in-terminal "sh" "-c" "codex || codex || codex"))
   (e2e-see "Hooks need review" "6 hooks are new or changed" "2\\. Trust all and continue")
   (agents-codex-press "2" "› 2\\. Trust all")
   (e2e-keys "RET")
@@ -262,6 +268,11 @@ What is typed while it starts is lost."
          ("codex" '("resume" "--last"))
          ("gemini" '("--resume" "latest")))))
 
+(defun agents-qwen-provider (url)
+  "Return options of Qwen Code by which it asks the model at URL."
+  `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"
+    "--openai-base-url" ,(concat url "/v1")))
+
 (defun agents--command (client url)
   "Return the command that has CLIENT answer a prompt with the model at URL."
   (cons (expand-file-name (concat "node_modules/.bin/" client) (agents-directory))
@@ -279,9 +290,7 @@ What is typed while it starts is lost."
                       ,@(agents--going-on client)))
           ("copilot" `("-p" ,agents-prompt "--allow-all-tools"))
           ("kimi" `("-p" ,agents-prompt))
-          ("qwen" `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"
-                    "--openai-base-url" ,(concat url "/v1") "--approval-mode" "auto-edit"
-                    ,agents-prompt)))))
+          ("qwen" `(,@(agents-qwen-provider url) "--approval-mode" "auto-edit" ,agents-prompt)))))
 
 (defun agents--scripted (call)
   "Return CALL, as for `agents--start-model', as the model reads it."
@@ -295,7 +304,8 @@ What is typed while it starts is lost."
   "Start a model that makes CALLS, and return its URL.
 A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT.  A
 call (:at-once TOOL . INPUT) is made together with the one before it, and
-with (:fails STATUS), requests fail from there on."
+with (:fails STATUS), requests fail from there on; if that is 0, they are not
+answered."
   (e2e-write "script" (json-serialize
                        (vconcat (mapcar #'agents--scripted calls))))
   (dolist (name '("log" "port"))
@@ -338,9 +348,14 @@ Return the process of the one before."
 
 (defun agents-end (&optional task)
   "Wait until the agent has ended, and return what its model has read.
+TASK and the value are as for `agents-told'."
+  (e2e-wait-for (not (process-live-p agents--client)))
+  (agents-told task))
+
+(defun agents-told (&optional task)
+  "Return what the model has read until now.
 That is a list of what it read of each result, and beside them.  With TASK, it
 is what the subagent has read that was told TASK."
-  (e2e-wait-for (not (process-live-p agents--client)))
   (let* ((lines (mapcar (lambda (line)
                           (json-parse-string line :object-type 'alist :array-type 'list
                                              :null-object nil))
@@ -417,6 +432,8 @@ that the result of the call says, with the words that CLIENT puts around it."
     ((or "claude" "claude-agent-acp") "Claude Code")
     ("gemini" "Gemini CLI")
     ("opencode" "opencode")
+    ("qwen" "Qwen Code")
+    ("kimi" "Kimi")
     ("codex" "Codex")))
 
 (defun agents-project (name)
@@ -446,6 +463,12 @@ that the result of the call says, with the words that CLIENT puts around it."
 (defun agents-codex-patch (&rest lines)
   "Return a call of Codex's `apply_patch' with LINES between its first and last."
   (cons "apply_patch" (concat "*** Begin Patch\n" (string-join lines "\n") "\n*** End Patch\n")))
+
+(defun agents-codex-exec (script)
+  "Return a call of the tool by which Codex's models run SCRIPT in code mode.
+Codex would let its model go on after 30 seconds, which the scripted one takes
+for the end; a machine that has other things to do can be slower than that."
+  (cons "exec" (concat "// @exec: {\"yield_time_ms\": 3600000}\n" script)))
 
 (defun agents-lines (text)
   "Return the lines of TEXT, without what ends them."
@@ -534,7 +557,11 @@ The agent's next proposal for the same file can be there at once."
   "Wait for the review of the file NAME, go to it, and decide it by KEYS."
   (agents-go name)
   (e2e-press keys)
-  (agents-see-end))
+  (agents-see-end)
+  ;; An agent that gives up ends it as well.
+  (e2e-eval '(when (string-search "no longer waits" (or (current-message) ""))
+               (error "The agent went before %s was read, in %s"
+                      (key-description (recent-keys)) (window-list)))))
 
 (provide 'agents-tools)
 ;;; agents-tools.el ends here

@@ -202,17 +202,12 @@ reviews it after your turn, and may take parts of it out then." "a.txt")
     (e2e-wait-for (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded)))
     (agents-put "go" "")
     (e2e-wait-for (agents-bytes "b.txt"))
-    (cl-flet ((authors ()
-                (e2e-eval `(mapcar (lambda (file)
-                                     (cons (agent-q-diff-pending-file-path file)
-                                           (agent-q-diff-pending-file-authors file)))
-                                   (nth 2 (agent-q-diff-pending-look ,(e2e-path "project")))))))
-      (should (equal '((background . "Claude Code")) (cdr (assoc "b.txt" (authors)))))
-      ;; Its notification begins a turn of its own.
-      (e2e-wait-for (equal '(("Claude Code" "Begin." t) ("Claude Code" "" t))
-                           (agents-turns--recorded)))
-      (agents-put "c.txt" "mine\n")
-      (should (equal '(outside) (cdr (assoc "c.txt" (authors))))))))
+    (should (equal '((background . "Claude Code")) (agents-ends--authors "b.txt")))
+    ;; Its notification begins a turn of its own.
+    (e2e-wait-for (equal '(("Claude Code" "Begin." t) ("Claude Code" "" t))
+                         (agents-turns--recorded)))
+    (agents-put "c.txt" "mine\n")
+    (should (equal '(outside) (agents-ends--authors "c.txt")))))
 
 (ert-deftest agents-claude-what-it-writes-in-another-working-tree-is-announced-and-told ()
   (agents-with-emacs "claude"
@@ -240,31 +235,82 @@ reviews it after your turn, and may take parts of it out then." "a.txt")
                              told))
       (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told)))))
 
-;; Its own rewind of files is no tool's, and neither a hook nor its record says it.
+;; Its own rewind of files is no tool's, and neither a hook nor its record says it.  In a
+;; terminal, where it is /rewind, it does not start without its service.
+(defun agents-claude--edit-with-checkpoint ()
+  "Let Claude Code change line 5 of a.txt, and return what rewinds its files then."
+  (let ((environment (cons "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1" (agents-environment))))
+    (cl-letf (((symbol-function 'agents-environment) (lambda () environment)))
+      (e2e-eval '(ignore (setq agent-q-diff-decide-when '(("claude" . after)))))
+      (apply #'agents-start "claude" (agents-edit "claude" "a.txt" "line 5\n" "LINE 5\n"))
+      (agents-end))
+    (let* ((records (file-expand-wildcards (e2e-path "home/.claude/projects/*/*.jsonl")))
+           (record (car (sort records #'file-newer-than-file-p)))
+           (text (with-temp-buffer (insert-file-contents record) (buffer-string)))
+           (program (expand-file-name "node_modules/.bin/claude" (agents-directory))))
+      (should (string-match "\"type\":\"user\".*?\"uuid\":\"\\([^\"]+\\)\"" text))
+      (let ((prompt (match-string 1 text)))
+        (lambda ()
+          (let ((process-environment environment)
+                (default-directory (file-name-as-directory (e2e-path "project"))))
+            (should (equal 0 (call-process program nil nil nil "-p" "--resume"
+                                           (file-name-base record) "--rewind-files" prompt)))))))))
+
 (ert-deftest agents-claude-what-it-rewinds-has-what-was-reviewed-then ()
   (agents-with-emacs "claude"
     (agents-turns--begin)
-    (let* ((environment (cons "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1" (agents-environment)))
-           (default-directory (file-name-as-directory (e2e-path "project")))
-           (pending (lambda ()
-                      (e2e-eval `(mapcar #'agent-q-diff-pending-file-path
-                                         (nth 2 (agent-q-diff-pending-look ,default-directory)))))))
-      (cl-letf (((symbol-function 'agents-environment) (lambda () environment)))
-        (e2e-eval '(ignore (setq agent-q-diff-decide-when '(("claude" . after)))))
-        (apply #'agents-start "claude" (agents-edit "claude" "a.txt" "line 5\n" "LINE 5\n"))
-        (agents-end))
-      (should (equal '("a.txt") (funcall pending)))
-      (let* ((records (file-expand-wildcards (e2e-path "home/.claude/projects/*/*.jsonl")))
-             (record (car (sort records #'file-newer-than-file-p)))
-             (text (with-temp-buffer (insert-file-contents record) (buffer-string)))
-             (program (expand-file-name "node_modules/.bin/claude" (agents-directory)))
-             (process-environment environment))
-        (should (string-match "\"type\":\"user\".*?\"uuid\":\"\\([^\"]+\\)\"" text))
-        (should (equal 0 (call-process program nil nil nil "-p" "--resume" (file-name-base record)
-                                       "--rewind-files" (match-string 1 text)))))
+    (let ((rewind (agents-claude--edit-with-checkpoint)))
+      (should (agents-ends--authors "a.txt"))
+      (funcall rewind)
       (should (equal (e2e-text) (agents-bytes "a.txt")))
-      (should-not (funcall pending))
+      (should-not (agents-ends--authors "a.txt"))
       (should (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded))))))
+
+(defun agents-claude--save (&rest edit)
+  "Evaluate EDIT in the buffer of a.txt, and save that, as its user."
+  (e2e-eval `(with-current-buffer (find-file-noselect ,(agents-project "a.txt"))
+               ,@edit
+               (let ((inhibit-message t)) (save-buffer))
+               (kill-buffer)
+               nil)))
+
+;; It gives a file back whole, without what its user has written into it since.
+(defun agents-claude--rewind-after (keys &rest edit)
+  "Decide Claude Code's change of a.txt by KEYS, evaluate EDIT, and rewind.
+EDIT is evaluated as by `agents-claude--save'.  Return the authors of what is
+pending in a.txt, before the rewind and after it."
+  (agents-turns--begin)
+  (let ((rewind (agents-claude--edit-with-checkpoint)))
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+    (e2e-press keys)
+    (apply #'agents-claude--save edit)
+    (let ((before (agents-ends--authors "a.txt")))
+      (funcall rewind)
+      (should (equal (e2e-text) (agents-bytes "a.txt")))
+      (list before (agents-ends--authors "a.txt")))))
+
+(ert-deftest agents-claude-what-its-user-kept-and-wrote-is-pending-after-a-rewind ()
+  (agents-with-emacs "claude"
+    (should (equal '(nil (outside))
+                   (agents-claude--rewind-after "a q" '(goto-char (point-max))
+                                                '(insert "mine\n"))))
+    (agents-rounds--review "^ a\\.txt: hunk 1/2 " "Written outside" "^-LINE 5" "^-mine")
+    (e2e-press "r r q")
+    (e2e-wait-for (equal (concat (e2e-text 5) "mine\n") (agents-bytes "a.txt")))))
+
+(ert-deftest agents-claude-what-its-user-corrected-can-be-had-again-after-a-rewind ()
+  (agents-with-emacs "claude"
+    (pcase-let ((`(,before ,after)
+                 (agents-claude--rewind-after "q" '(re-search-forward "LINE 5")
+                                              '(insert ", mine"))))
+      (should before)
+      (should-not after))
+    (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/")))
+                         (agent-q-diff-taken-out))
+                       (delete-other-windows)))
+    (e2e-see "a\\.txt +-1 line +LINE 5, mine")
+    (e2e-press "b")
+    (e2e-wait-for (string-search "LINE 5, mine\n" (agents-bytes "a.txt")))))
 
 (ert-deftest agents-claude-after-compaction-its-session-goes-on ()
   (agents-claude--with-talk (list (agents-claude--shout))

@@ -24,6 +24,8 @@
 
 (agents-define-ends "codex")
 
+(agents-define-interruption "codex")
+
 (agents-define-models "codex")
 
 (agents-define-patches
@@ -63,9 +65,9 @@ They are in a here-document."
 (defun agents-codex-script (&rest lines)
   "Return a call of the tool that runs a script of LINES.
 In it, p is a patch of a line of a file."
-  (cons "exec" (concat "const p = (name, line) => `*** Begin Patch\n*** Update File: ${name}\n\
+  (agents-codex-exec (concat "const p = (name, line) => `*** Begin Patch\n*** Update File: ${name}\n\
 @@\n-line ${line}\n+LINE ${line}\n*** End Patch\n`\n"
-                       (string-join lines "\n"))))
+                             (string-join lines "\n"))))
 
 (defmacro agents-codex-in-code-mode (&rest body)
   "Evaluate BODY with two files in the project, and a model in code mode."
@@ -200,6 +202,41 @@ Not in the file: hunk 1." "a.txt")
   (let ((agents-codex-sandbox "read-only"))
     (agents-with-emacs "codex"
       (agents-say-at-once-what-is-not-run "codex"))))
+
+(defun agents-codex--call (command)
+  "Return a call that runs COMMAND in a shell, and lets its model go on at once."
+  (append (agents-rounds--shell "codex" command) '((yield_time_ms . 250))))
+
+(ert-deftest agents-codex-what-it-writes-in-the-background-is-not-plainly-outside ()
+  (agents-with-emacs "codex"
+    (agents-turns--begin)
+    (agents-terminal-start
+     "codex"
+     (agents-codex--call "while test -e a.txt && ! test -e go; do sleep 0.1; done; echo made > b.txt"))
+    (agents-terminal-prompt "Begin.")
+    (e2e-wait-for (equal '(("Codex" "Begin." t)) (agents-turns--recorded)))
+    (agents-put "go" "")
+    (e2e-wait-for (agents-bytes "b.txt"))
+    (should (equal '((background . "Codex")) (agents-ends--authors "b.txt")))
+    ;; Once that has ended, nothing of it is in the background.
+    (e2e-wait-for (progn (agents-put "c.txt" (format "mine at %s\n" (float-time)))
+                         (equal '(outside) (agents-ends--authors "c.txt"))))))
+
+(ert-deftest agents-codex-after-compaction-its-session-goes-on ()
+  (agents-with-emacs "codex"
+    (agents-turns--begin)
+    (agents-terminal-start "codex" (agents-ends--shout "codex" 5 "a.txt"))
+    (agents-terminal-prompt "Begin.")
+    (e2e-wait-for (equal '(("Codex" "Begin." t)) (agents-turns--recorded)))
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+    (agents-ends--reject "taken out" "keep it quiet")
+    (e2e-press "q")
+    (agents-terminal-prompt "/compact" "Context compacted")
+    (agents-terminal-prompt "Go on.")
+    (e2e-wait-for (equal '("Codex" "Go on." t) (car (last (agents-turns--recorded)))))
+    (let ((told (string-join (car (last (agents-turns--told))) "\n")))
+      (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
+      (should-not (string-search agents-ends--earlier told)))))
 
 (provide 'codex-test)
 ;;; codex-test.el ends here

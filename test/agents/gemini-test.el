@@ -22,6 +22,8 @@
 
 (agents-define-ends "gemini")
 
+(agents-define-interruption "gemini")
+
 (agents-define-models "gemini")
 
 (ert-deftest agents-gemini-a-program-that-is-gone-writes-nothing ()
@@ -32,6 +34,19 @@
       (apply #'agents-start "gemini" (agents-edit "gemini" "a.txt" "line 5\n" "LINE 5\n"))
       (agents-should-read (agents-end) "\\`Tool execution blocked: ")
       (should (equal (agents-bytes "a.txt") (e2e-text))))))
+
+;; It says nothing, and writes the prompt into its record once more.
+(ert-deftest agents-gemini-after-a-refused-command-its-turn-is-over ()
+  (agents-with-emacs "gemini"
+    (agents-turns--begin)
+    (let ((agents-gemini-mode "default"))
+      (agents-terminal-start "gemini" (agents-ends--shout "gemini" 5 "a.txt")))
+    (agents-terminal-prompt "Begin.")
+    (agents-terminal-escape "Allow execution of")
+    (agents-put "a.txt" (e2e-text 20))
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+    (agents-ends--reject "^\\[TAKEN OUT" "not 20")
+    (should (equal (e2e-text) (agents-bytes "a.txt")))))
 
 (provide 'gemini-test)
 ;;; gemini-test.el ends here

@@ -9,9 +9,12 @@
 
 ;;; Code:
 
+(require 'agents-ends)
 (require 'agents-formats)
 
 (agents-define-formats "kimi")
+
+(agents-define-interruption "kimi" agents-formats-with-emacs "kimi" "")
 
 (provide 'kimi-test)
 ;;; kimi-test.el ends here

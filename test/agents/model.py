@@ -6,10 +6,10 @@ SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model
 other, and ends with a word when it has read as many results.  A call with "at_once" is made together
 with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text;
 the agent itself ends only when its subagents have.  A call with a "status" is none: that request, and
-each later one, fails with that status of HTTP.  LOG gets a JSON object a line for each request:
-its "task", what the model reads of each result, "results", what it reads beside them, "beside", and all
-that it is told in its user's place or by the agent itself, "told".  If it has read a question, "[1]", it
-answers it with its last word.
+each later one, fails with that status of HTTP; with the status 0, there is no answer.  LOG gets a JSON
+object a line for each request: its "task", what the model reads of each result, "results", what it
+reads beside them, "beside", and all that it is told in its user's place or by the agent itself,
+"told".  If it has read a question, "[1]", it answers it with its last word.
 PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
 Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
 answered aside.
@@ -209,7 +209,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def fail(self, status):
-        """Answers that the request has failed, as the services do, so that nothing tries it again."""
+        """Answers that the request has failed, as the services do, so that nothing tries it again.
+        With the STATUS 0, says nothing, until all of this ends."""
+        if status == 0:
+            threading.Event().wait()
         kind = "usage_limit_reached" if status == 429 else "invalid_request_error"
         body = json.dumps({"type": "error", "error": {
             "type": kind, "message": "It has failed.", "code": status, "status": "INVALID_ARGUMENT"}})

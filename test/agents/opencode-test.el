@@ -14,12 +14,15 @@
 (require 'agents-patches)
 (require 'agents-turns)
 (require 'agents-rounds)
+(require 'agents-ends)
 
 (agents-define-matrix "opencode")
 
 (agents-define-turns "opencode")
 
 (agents-define-rounds "opencode")
+
+(agents-define-interruption "opencode")
 
 (agents-define-models "opencode")
 

@@ -9,6 +9,7 @@
 
 ;;; Code:
 
+(require 'agents-ends)
 (require 'agents-formats)
 
 (agents-define-formats "qwen")
@@ -17,6 +18,8 @@
   (agents-formats-with-emacs "qwen" ""
     (agents-turns--begin)
     (agents-turns-a-message-of-its-turn-is-read-before-it-ends "qwen")))
+
+(agents-define-interruption "qwen" agents-formats-with-emacs "qwen" "")
 
 (provide 'qwen-test)
 ;;; qwen-test.el ends here

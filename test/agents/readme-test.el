@@ -52,7 +52,7 @@
         (should-not (file-exists-p (e2e-path "home/.claude/settings.json")))
         (e2e-press "a q")
         (e2e-see "^ok +this Emacs serves agents at "
-                 "^ok +Claude Code runs the hook from its next start on"
+                 "^ok +Claude Code has the hook, from its next start on"
                  "^Start Claude Code anew, and give it a prompt")
         (agents-put "a.txt" (e2e-text))
         (unwind-protect

@@ -14,6 +14,7 @@
 (require 'aqd-bench-file)
 (require 'aqd-bench-felt)
 (require 'aqd-bench-several)
+(require 'aqd-bench-large)
 (require 'aqd-bench-own-tool)
 (require 'aqd-bench-after)
 
@@ -28,6 +29,9 @@
     (felt-paging . aqd-bench-felt-paging)
     (felt-first-use . aqd-bench-felt-first-use)
     (felt-several . aqd-bench-several)
+    (felt-large . aqd-bench-large)
+    (felt-rules . aqd-bench-rules)
+    (felt-side . aqd-bench-side)
     (felt-own-tool . aqd-bench-own-tool)
     (felt-after . aqd-bench-after)
     (text . aqd-bench-diff-text)

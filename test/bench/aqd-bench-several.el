@@ -6,6 +6,8 @@
 
 ;; A change of 300 files and 5,100 hunks, with the settings that a user
 ;; begins with: to its first screen, its first and last key, all of it.
+;; And one of 2,000 files and 4,000 hunks: to its first screen, to the next
+;; hunk right after that, to the overview.
 
 ;;; Code:
 
@@ -13,22 +15,19 @@
 (require 'aqd-bench-felt)
 (require 'agent-q-diff-api)
 
-(defconst aqd-bench-several--n-files 300
-  "Number of files.")
-
 (defvar aqd-bench-several--review nil
   "The review that is open, or nil.")
 
-(defun aqd-bench-several--texts (number)
-  "Return (ORIGINAL . MODIFIED), the texts of file NUMBER, with 17 hunks."
-  (let ((texts (aqd-bench-texts 408 17)))
+(defun aqd-bench-several--texts (number n-hunks)
+  "Return (ORIGINAL . MODIFIED), the texts of file NUMBER, with N-HUNKS."
+  (let ((texts (aqd-bench-texts (* 24 n-hunks) n-hunks)))
     (cons (concat (format "// File %d\n" number) (car texts))
           (concat (format "// File %d\n" number) (cdr texts)))))
 
-(defun aqd-bench-several--files ()
-  "Write the files, and return a proposal for all of them."
-  (cl-loop for number below aqd-bench-several--n-files
-           for (original . modified) = (aqd-bench-several--texts number)
+(defun aqd-bench-several--files (n n-hunks)
+  "Write N files, and return a proposal for all of them, N-HUNKS in each."
+  (cl-loop for number below n
+           for (original . modified) = (aqd-bench-several--texts number n-hunks)
            for file = (aqd-bench-file (format "several-%d.txt" number) original)
            collect (list :path file :original original :modified modified)))
 
@@ -100,8 +99,8 @@ If IS-WHOLE is non-nil, it inserts the hunks below the first screen, too."
 
 (defun aqd-bench-several ()
   "Measure a change of many files."
-  (let* ((files (aqd-bench-several--files))
-         (what (format "%d files, 5,100 hunks" aqd-bench-several--n-files))
+  (let* ((files (aqd-bench-several--files 300 17))
+         (what "300 files, 5,100 hunks")
          (rounds (if aqd-bench-quick 3 7)))
     (aqd-bench-felt--compare (format "opening %s : reading the files" what) 2
                              (aqd-bench-several--opening files)
@@ -120,7 +119,39 @@ If IS-WHOLE is non-nil, it inserts the hunks below the first screen, too."
                                (aqd-bench-several--accepting-all files)
                                (aqd-bench-several--saving files)
                                :rounds 3))
+    (aqd-bench-several--forget files)
+    (mapc #'delete-file (mapcar (lambda (file) (plist-get file :path)) files)))
+  (unless aqd-bench-quick
+    (aqd-bench-several--thousands)))
+
+(defun aqd-bench-several--thousands ()
+  "Measure a change of thousands of files."
+  (let ((files (aqd-bench-several--files 2000 2)))
+    (aqd-bench-felt--compare "opening 2,000 files, 4,000 hunks : reading the files" 2.5
+                             (aqd-bench-several--opening files)
+                             (aqd-bench-several--reading files)
+                             :rounds 5)
+    (aqd-bench-felt--compare "the first n in these : the next" 1.5
+                             (aqd-bench-several--key-after files nil "n")
+                             (aqd-bench-several--key-after files "n" "n")
+                             :rounds 5)
+    (aqd-bench-felt--compare "o in these : reading the files" 3
+                             (aqd-bench-several--key-after files #'agent-q-diff-buffer-complete "o")
+                             (aqd-bench-several--reading files)
+                             :rounds 5)
     (aqd-bench-several--forget files)))
+
+(defun aqd-bench-several--key-after (files before key)
+  "Return a work that presses KEY in a review of FILES.
+BEFORE is a key or a function; it comes after opening, and is not measured."
+  (aqd-bench-work
+   :before (lambda ()
+             (aqd-bench-several--forget files)
+             (aqd-bench-several--open files)
+             (if (functionp before)
+                 (funcall before)
+               (aqd-bench-felt--press (or before ""))))
+   :run (lambda () (aqd-bench-felt--press key))))
 
 (provide 'aqd-bench-several)
 ;;; aqd-bench-several.el ends here

@@ -137,15 +137,12 @@ Emacs 28 stores its own one only where it differs."
 (defun screens-compare (name)
   "Wait until the screen is the stored one NAME; if it never is, say where not."
   (let ((expected (screens-expected name))
-        (deadline (+ (float-time) e2e-limit-seconds))
         seen)
     (unless expected
       (ert-fail (format "There is no stored screen %s; make screens stores it" name)))
-    (while (not (equal (setq seen (screens-seen)) expected))
-      (when (> (float-time) deadline)
-        (ert-fail (cons (format "The screen is not %s (-), but (+)" name)
-                        (screens-differences expected seen))))
-      (sleep-for e2e-pause-seconds))))
+    (unless (e2e-until (lambda () (equal (setq seen (screens-seen)) expected)))
+      (ert-fail (cons (format "The screen is not %s (-), but (+)" name)
+                      (screens-differences expected seen))))))
 
 ;;;; Tours
 

@@ -27,7 +27,11 @@
   "Time after which a condition that does not come true has failed.")
 
 (defconst e2e-pause-seconds 0.02
-  "Time between two looks at a condition.")
+  "Time between the first two looks at a condition.")
+
+(defconst e2e-longest-pause-seconds 0.1
+  "Longest time between two looks at a condition.
+A look at the screen runs a process, which what is waited for does without.")
 
 (defvar e2e--folder nil "Folder of the test's files.")
 (defvar e2e--pid nil "Process id of the Emacs under test.")
@@ -122,19 +126,25 @@ and Emacs does not write again what it takes to be on the screen.")
 
 ;;;; Waiting
 
+(defun e2e-until (function &optional limit)
+  "Call FUNCTION until it returns non-nil, and return that, or nil if it does not.
+LIMIT is how many seconds that may take, by default `e2e-limit-seconds'."
+  (let ((deadline (+ (float-time) (or limit e2e-limit-seconds)))
+        (pause e2e-pause-seconds)
+        value)
+    (while (and (not (setq value (funcall function)))
+                (< (float-time) deadline))
+      (sleep-for pause)
+      (setq pause (min e2e-longest-pause-seconds (* 1.3 pause))))
+    value))
+
 (defun e2e--wait (what function &optional limit)
   "Wait until FUNCTION returns non-nil, and return that.
-WHAT says in a failure what was waited for; LIMIT is how many seconds that
-may take, by default `e2e-limit-seconds'."
-  (let ((deadline (+ (float-time) (or limit e2e-limit-seconds)))
-        value)
-    (while (not (setq value (funcall function)))
-      (when (> (float-time) deadline)
-        ;; A graphical Emacs has no such screen.
-        (ert-fail (list 'waited-in-vain-for what 'screen
-                        (split-string (or (ignore-errors (e2e-screen)) "") "\n" t))))
-      (sleep-for e2e-pause-seconds))
-    value))
+WHAT says in a failure what was waited for; LIMIT is as for `e2e-until'."
+  (or (e2e-until function limit)
+      ;; A graphical Emacs has no such screen.
+      (ert-fail (list 'waited-in-vain-for what 'screen
+                      (split-string (or (ignore-errors (e2e-screen)) "") "\n" t)))))
 
 (defmacro e2e-wait-for (condition)
   "Wait until the form CONDITION is non-nil and return its value."
@@ -420,11 +430,8 @@ It must be the only one."
 (defun e2e-should-be-as-found ()
   "Wait until the Emacs under test is as it was before any review.
 That is its depth, its windows, its hooks, and what is left to be read."
-  (let ((deadline (+ (float-time) e2e-limit-seconds))
-        state)
-    (while (and (not (equal (setq state (e2e-eval '(inside-state))) e2e--found))
-                (< (float-time) deadline))
-      (sleep-for e2e-pause-seconds))
+  (let (state)
+    (e2e-until (lambda () (equal (setq state (e2e-eval '(inside-state))) e2e--found)))
     (should (equal state e2e--found))))
 
 (provide 'agent-q-diff-tmux)

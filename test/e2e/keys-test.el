@@ -276,7 +276,7 @@
     (e2e-should-be-as-found)))
 
 ;; Three windows: the diff, the file, and what is merged.
-(ert-deftest e2e-keys-a-review-begins-with-most-of-a-small-frame-and-gives-it-back ()
+(ert-deftest e2e-keys-a-review-begins-with-room-in-a-small-frame-or-window-and-gives-it-back ()
   (pcase-dolist (`(,lines ,layout ,before ,during)
                  '((24 "" (22) (6 16))
                    (24 "C-x 2" (11 11) (6 16))
@@ -284,7 +284,9 @@
                    (24 "C-x 2 C-x o" (11 11) (16 6))
                    (24 "C-x 3" (22 22) (22 22))
                    (39 "" (37) (10 27))
-                   (40 "" (38) (19 19))))
+                   (40 "" (38) (19 19))
+                   ;; It appears in a window that was made for few lines.
+                   (44 "C-x 2 C-x 2" (11 10 21) (11 21 10))))
     (let ((e2e-size (cons 80 lines))
           (heights '(mapcar #'window-total-height
                             (window-list nil 'never (frame-first-window)))))
@@ -302,6 +304,45 @@
                              ;; What is said takes two lines.
                              (message nil)))
           (e2e-wait-for (equal before (e2e-eval heights))))))))
+
+(defconst keys-heights '(mapcar #'window-total-height
+                                (window-list nil 'never (frame-first-window)))
+  "Form for the heights of the windows, from above.")
+
+(defun keys-review (name)
+  "Have an agent propose to change the file NAME."
+  (e2e-write name (e2e-text))
+  (e2e-eval `(ignore (agent-q-diff-review ,(e2e-path name) ,(e2e-text) ,(e2e-text 5 20)
+                                          "Shout" #'ignore :agent "Claude Code"))))
+
+(ert-deftest e2e-keys-C-x-2-in-a-review-resizes-no-other-window ()
+  (let ((e2e-size '(100 . 44)))
+    (e2e-with-emacs
+      (e2e-keys "C-x 1")
+      (keys-review "target")
+      (e2e-see "▌-line 5$")
+      (e2e-wait-for (equal '(21 21) (e2e-eval keys-heights)))
+      (e2e-keys "C-x o a C-x 2")
+      (e2e-see "1 applied")
+      (e2e-wait-for (equal '(21 11 10) (e2e-eval keys-heights)))
+      (e2e-keys "C-x 2")
+      (e2e-wait-for (equal '(21 6 5 10) (e2e-eval keys-heights))))))
+
+(ert-deftest e2e-keys-two-reviews-in-a-small-window-give-its-room-back ()
+  (let ((e2e-size '(100 . 44)))
+    (e2e-with-emacs
+      (e2e-keys "C-x 1 C-x 2")
+      (e2e-eval '(ignore (window-resize nil 17)
+                         (set-window-buffer (next-window) (get-buffer-create "*Few*"))))
+      (e2e-wait-for (equal '(38 4) (e2e-eval keys-heights)))
+      (dolist (name '("target" "other"))
+        (keys-review name)
+        (e2e-see (concat "^ " name ": hunk 1/2") "▌-line 5$")
+        (e2e-wait-for (equal '(21 21) (e2e-eval keys-heights))))
+      (dotimes (_ 2)
+        (e2e-eval '(ignore (agent-q-diff-cancel (car (last (agent-q-diff-open-reviews))))
+                           (message nil))))
+      (e2e-wait-for (equal '(38 4) (e2e-eval keys-heights))))))
 
 (defun keys-merge-on-40-lines (layout)
   "Check that a merge is seen whole on 40 lines, with LAYOUT typed before it.

@@ -736,7 +736,7 @@ your edit anew" .reason)))
     (e2e-press "C-c C-c")
     (e2e-see "1 of 1 not shown")
     (e2e-press "C-c C-c")
-    (e2e-see "ok       Claude Code runs the hook from its next start on"
+    (e2e-see "ok       Claude Code has the hook, from its next start on"
              "ok       this Emacs serves agents at " "^Claude Code$")
     (e2e-wait-for (string-match-p "^ok +PreToolUse, PostToolUse, .*settings\\.json runs .* hook claude"
                                   (e2e-eval '(with-current-buffer "*Agent-Q Setup*"

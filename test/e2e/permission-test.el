@@ -94,7 +94,8 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
     (e2e-write "target" (e2e-text))
     (e2e-call 'filter 'call (permission-call "target" "line 20" "LINE 20"))
     (permission-see "target")
-    (e2e-keys "y e s y y")
+    ;; All of them, before the pause is changed.
+    (e2e-press "y e s y y")
     (e2e-see "\\[Ignored")
     (should-not (e2e-answers))
     (should (equal (e2e-read "target") (e2e-text)))
