@@ -22,7 +22,8 @@ help: ## List these commands
 	@echo
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
-	@echo 'JOBS=1                          how many suites run at once (as many as there are cores)'
+	@echo 'AGENTS="claude codex"           which agents make test-agents runs'
+	@echo 'JOBS=1                          how many suites run at once (one more than there are cores)'
 	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers changed"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
@@ -55,7 +56,7 @@ test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
 	@test/tools/run-tests $(SUITES)
 
 test-agents: ## Install real coding agents (over 1 GB) and decide their edits in Emacs
-	@test/tools/need emacs cargo cc git tmux timeout mcp-client
+	@test/tools/need emacs cargo cc curl git tmux timeout mcp-client
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests agents
 
