@@ -537,31 +537,26 @@ it is; Codex cannot do that."
              (format " %s: hunk 1/[0-9]+" (regexp-quote name))))
   ;; The screen can still show the review before.
   (e2e-wait-for
-   (e2e-eval '(bufferp (setq agents-review
-                             (seq-find (lambda (buffer)
-                                         (and (string-prefix-p "*Agent-Q Diff" (buffer-name buffer))
-                                              (with-current-buffer buffer
-                                                (not (agent-q-diff-buffer-ended-p)))))
-                                       (mapcar #'window-buffer (window-list)))))))
-  (unless (e2e-eval '(eq (window-buffer) agents-review))
+   (e2e-eval '(and (setq agents-review
+                         (seq-find (lambda (review)
+                                     (when-let ((buffer (agent-q-diff-session-buffer review)))
+                                       (get-buffer-window buffer)))
+                                   (agent-q-diff-open-reviews)))
+                   t)))
+  (unless (e2e-eval '(eq (window-buffer) (agent-q-diff-session-buffer agents-review)))
     (e2e-press "C-x o")))
 
 (defun agents-see-end ()
   "Wait until the review that `agents-go' went to is gone.
-The agent's next proposal for the same file can be there at once."
-  (e2e-wait-for (e2e-eval '(or (not (buffer-live-p agents-review))
-                               (with-current-buffer agents-review
-                                 (agent-q-diff-buffer-ended-p))))))
+The agent's next proposal for the same file can be there at once, in the same
+buffer."
+  (e2e-wait-for (e2e-eval '(not (memq agents-review (agent-q-diff-open-reviews))))))
 
 (defun agents-decide (name keys)
   "Wait for the review of the file NAME, go to it, and decide it by KEYS."
   (agents-go name)
   (e2e-press keys)
-  (agents-see-end)
-  ;; An agent that gives up ends it as well.
-  (e2e-eval '(when (string-search "no longer waits" (or (current-message) ""))
-               (error "The agent went before %s was read, in %s"
-                      (key-description (recent-keys)) (window-list)))))
+  (agents-see-end))
 
 (provide 'agents-tools)
 ;;; agents-tools.el ends here
