@@ -213,6 +213,9 @@ pub struct Seen {
     /// Whether the user brought it back to that, as by a stash or another branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_back: bool,
+    /// Whether the user made it of what it held before, in an editor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_typed: bool,
     /// Who wrote what was pending.
     pub written: Written,
 }
@@ -245,6 +248,7 @@ pub(crate) mod tests {
                     working: link,
                     reviewed: file,
                     is_back: true,
+                    is_typed: true,
                     written: Written {
                         authors: vec![Author::Turn(3), Author::User],
                         lines: Some(Digest::of(b"lines")),

@@ -298,6 +298,15 @@ pending in a.txt, before the rewind and after it."
     (e2e-press "r r q")
     (e2e-wait-for (equal (concat (e2e-text 5) "mine\n") (agents-bytes "a.txt")))))
 
+(defun agents-claude--bring-back (had)
+  "Bring back what a.txt HAD, which is listed as taken out."
+  (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/")))
+                       (agent-q-diff-taken-out))
+                     (delete-other-windows)))
+  (e2e-see (concat "a\\.txt +-1 line +" had))
+  (e2e-press "b")
+  (e2e-wait-for (string-search (concat had "\n") (agents-bytes "a.txt"))))
+
 (ert-deftest agents-claude-what-its-user-corrected-can-be-had-again-after-a-rewind ()
   (agents-with-emacs "claude"
     (pcase-let ((`(,before ,after)
@@ -305,12 +314,18 @@ pending in a.txt, before the rewind and after it."
                                               '(insert ", mine"))))
       (should before)
       (should-not after))
-    (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/")))
-                         (agent-q-diff-taken-out))
-                       (delete-other-windows)))
-    (e2e-see "a\\.txt +-1 line +LINE 5, mine")
-    (e2e-press "b")
-    (e2e-wait-for (string-search "LINE 5, mine\n" (agents-bytes "a.txt")))))
+    (agents-claude--bring-back "LINE 5, mine")))
+
+(ert-deftest agents-claude-what-its-user-corrected-can-be-had-again-after-its-next-turn ()
+  (agents-with-emacs "claude"
+    (agents-turns--begin)
+    (agents-claude--edit-with-checkpoint)
+    (agents-claude--save '(re-search-forward "LINE 5") '(insert ", mine"))
+    (apply #'agents-start "claude" (agents-edit "claude" "a.txt" "LINE 5, mine\n" "LINE FIVE\n"))
+    (agents-end)
+    (should (equal (string-replace "LINE 5" "LINE FIVE" (e2e-text 5)) (agents-bytes "a.txt")))
+    (should (agents-ends--authors "a.txt"))
+    (agents-claude--bring-back "LINE 5, mine")))
 
 (ert-deftest agents-claude-after-compaction-its-session-goes-on ()
   (agents-claude--with-talk (list (agents-claude--shout))

@@ -811,13 +811,51 @@ fn what_the_user_removes_or_still_has_is_not_kept_as_lost() {
     project.world.write("f", &none);
     assert_eq!(project.look(Unknown).len(), 1);
     assert_eq!(kept(&project), [""; 0]);
-    // What an agent writes where the user has written is no return to anything.
-    let mut project = written(&THREE);
-    project.save("f", &corrected);
+    // What another program wrote outside a turn, and an agent writes otherwise, nobody has typed.
+    let mut project = written(&[]);
+    project.world.write("f", &lines(30, &CORRECTED));
+    project.look(User);
     project.turn(true);
     project.world.write("f", &lines(30, &[(15, "FIFTEEN\n")]));
     project.turn(false);
+    assert_eq!(project.look(Unknown).len(), 1);
     assert_eq!(kept(&project), [""; 0]);
+}
+
+#[test]
+fn corrections_are_kept_when_others_write_where_they_were() {
+    // By the agent, in its next turn, and by whoever gives back what nobody has looked at.
+    for is_in_turn in [true, false] {
+        let mut project = written(&THREE);
+        project.save("f", &lines(30, &CORRECTED));
+        project.turn(true);
+        let more = [CORRECTED[0], CORRECTED[1], (27, "more\n")];
+        project.world.write("f", &lines(30, &more));
+        project.turn(false);
+        project.look(Unknown);
+        assert_eq!(kept(&project), [""; 0]);
+        project.restart();
+        if is_in_turn {
+            project.turn(true);
+        }
+        project
+            .world
+            .write("f", &lines(30, &[THREE[0], (15, "FIFTEEN\n")]));
+        if is_in_turn {
+            project.turn(false);
+        }
+        project.look(Unknown);
+        let all = ["three, fifteen, mine, more -> three, FIFTEEN"];
+        assert_eq!(kept(&project), all);
+        // What the agent made of it is its own.
+        project.turn(true);
+        project
+            .world
+            .write("f", &lines(30, &[THREE[0], (15, "Fifteen\n")]));
+        project.turn(false);
+        project.look(Unknown);
+        assert_eq!(kept(&project), all);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The rules by which reviewed texts change: by the user's decisions and saves, and when the base
 //! moves by itself.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
@@ -198,6 +198,7 @@ impl Ledger {
                     working,
                     reviewed,
                     is_back,
+                    is_typed: false,
                     written,
                 },
             );
@@ -217,9 +218,10 @@ impl Ledger {
         }))
     }
 
-    /// Records what `path` held at the last look, if others have given it back as `given`, which it held before,
-    /// and a line that the user may have written was pending in that, and is in neither `given` nor any of
-    /// `others`: an agent that rewinds gives a file back without a question.
+    /// Records what `path` held at the last look, if others have made `given` of it, and a pending line of the
+    /// user's is in neither that nor any of `others`: one that was typed in an editor, or, if the file was given
+    /// back as it was before, one that the user may have written. Nothing else would show that line any more; an
+    /// agent that rewinds, or that writes on from what it remembers, asks nobody.
     fn keep_lost<W: World>(
         &mut self,
         world: &mut W,
@@ -227,23 +229,66 @@ impl Ledger {
         given: Version,
         others: &[Version],
     ) -> Result<(), W::Error> {
-        let Some(latest) = self.latest(path).cloned() else {
+        let is_users = |author: &Author| !matches!(author, Author::Turn(_) | Author::Background(_));
+        let Some(latest) = self.latest(path) else {
             return Ok(());
         };
         let had = latest.working;
-        let is_listed = |one: &TakenOut| one.had == had && one.left == Some(given);
-        let mut listed = self.taken_out.iter().rev();
         if had == given
             || had == Version::Absent
-            || listed.find(|one| one.path == path).is_some_and(is_listed)
-            || !is_lost(world, &latest, &[&[given], others].concat())?
-            || !self.held(world, path, given)?
+            || had == latest.reviewed
+            || !latest.written.authors.iter().any(is_users)
         {
             return Ok(());
         }
-        self.take_out(path, world.time(), had);
-        self.leave(path, given);
+        let latest = latest.clone();
+        let is_listed = |one: &TakenOut| one.had == had && one.left == Some(given);
+        let mut listed = self.taken_out.iter().rev();
+        if listed.find(|one| one.path == path).is_some_and(is_listed) {
+            return Ok(());
+        }
+        let Some(lost) = lost(world, &latest, &[&[given], others].concat(), is_users)? else {
+            return Ok(());
+        };
+        // What is gone can have been renamed, with all that it had.
+        let is_gone = given == Version::Absent;
+        if self.held(world, path, given)? || !is_gone && self.is_any_typed(world, path, &lost)? {
+            self.take_out(path, world.time(), had);
+            self.leave(path, given);
+        }
         Ok(())
+    }
+
+    /// Returns whether the user has typed any of `lines` in `path`; if there are none, whether the user made what
+    /// it held at the last look.
+    fn is_any_typed<W: World>(
+        &self,
+        world: &mut W,
+        path: &[u8],
+        lines: &HashSet<Vec<u8>>,
+    ) -> Result<bool, W::Error> {
+        if lines.is_empty() {
+            return Ok(self.latest(path).is_some_and(|latest| latest.is_typed));
+        }
+        let mut before = None;
+        for seen in self.seen.get(path).into_iter().flatten() {
+            let before = before.replace(seen.working).unwrap_or(seen.reviewed);
+            if !seen.is_typed {
+                continue;
+            }
+            let texts = [before, seen.working].map(|version| text_of(world, version));
+            let [Some(before), Some(after)] = transposed(texts)? else {
+                continue;
+            };
+            let (before, after) = (line_counts(&before), line_counts(&after));
+            if lines
+                .iter()
+                .any(|line| before.get(&line[..]) < after.get(&line[..]))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns whether `path` is known to have held `version`, in its file or in the base, or whether that was
@@ -634,6 +679,7 @@ impl Ledger {
                 working: after,
                 reviewed: followed,
                 is_back: false,
+                is_typed: true,
                 written,
             },
         );
@@ -707,6 +753,7 @@ impl Ledger {
                 working,
                 reviewed,
                 is_back: false,
+                is_typed: false,
                 written,
             },
         );
@@ -714,18 +761,19 @@ impl Ledger {
     }
 }
 
-/// Returns whether a line that the user may have written was pending in `seen`, and is in none of `versions`. If
-/// one of them has no lines, that is whether any of them is all that was seen.
-fn is_lost<W: World>(world: &mut W, seen: &Seen, versions: &[Version]) -> Result<bool, W::Error> {
-    let is_users = |author: &Author| !matches!(author, Author::Turn(_) | Author::Background(_));
-    let is_pending = seen.working != seen.reviewed;
-    if !is_pending || !seen.written.authors.iter().any(is_users) {
-        return Ok(false);
-    }
+/// Returns the lines by authors that are `is_users` that were pending in `seen`, and are in none of `versions`;
+/// `None` if there are none. If one of them has no lines, there is no line to return, and each of them has lost
+/// all that was seen, or none has.
+fn lost<W: World>(
+    world: &mut W,
+    seen: &Seen,
+    versions: &[Version],
+    is_users: fn(&Author) -> bool,
+) -> Result<Option<HashSet<Vec<u8>>>, W::Error> {
     let texts = versions.iter().map(|&version| text_of(world, version));
     let texts = texts.collect::<Result<Option<Vec<Text>>, W::Error>>()?;
     let (Some(texts), Some(Earlier { reviewed, working })) = (texts, earlier(world, seen)?) else {
-        return Ok(!versions.contains(&seen.working));
+        return Ok((!versions.contains(&seen.working)).then(HashSet::new));
     };
     let lines = line_authors(world, &seen.written, (&reviewed, &working))?;
     let runs = lines.of_edits(&reviewed, &working, &seen.written.authors);
@@ -736,10 +784,14 @@ fn is_lost<W: World>(world: &mut W, seen: &Seen, versions: &[Version]) -> Result
         let n_had = n_had.get(line);
         counts.iter().all(|counts| counts.get(line) < n_had)
     };
-    Ok(runs
-        .into_iter()
-        .filter(|(_, authors)| authors.iter().any(is_users))
-        .any(|(run, _)| working.lines(run).any(|line| is_missing(trimmed(line)))))
+    let runs = runs.into_iter();
+    let runs = runs.filter(|(_, authors)| authors.iter().any(is_users));
+    let lines = runs.flat_map(|(run, _)| working.lines(run).map(trimmed));
+    let lost: HashSet<Vec<u8>> = lines
+        .filter(|line| is_missing(line))
+        .map(<[u8]>::to_vec)
+        .collect();
+    Ok((!lost.is_empty()).then_some(lost))
 }
 
 /// Returns how often `text` has each of its lines, without line ends.

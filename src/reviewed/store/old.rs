@@ -204,8 +204,8 @@ mod tests {
     use crate::store::tests::write;
     use crate::store::{KEPT_SECONDS, now};
 
-    /// What the sample has; it does not know what was shown, other names of files, what was brought back, nor who
-    /// was told.
+    /// What the sample has; it does not know what was shown, other names of files, what was brought back or
+    /// typed, nor who was told.
     fn records_of_old() -> Vec<Record> {
         let records = records().into_iter();
         let is_new = |record: &Record| {
@@ -221,6 +221,10 @@ mod tests {
                 comment.names.clear();
                 comment.told.clear();
                 Record::Round(RoundRecord::Comment(comment))
+            }
+            Record::Seen(path, mut seen) => {
+                seen.is_typed = false;
+                Record::Seen(path, seen)
             }
             Record::Round(RoundRecord::Told(id, to, _)) => {
                 Record::Round(RoundRecord::Told(id, to, None))
