@@ -270,13 +270,16 @@ impl Ledger {
         if lines.is_empty() {
             return Ok(self.latest(path).is_some_and(|latest| latest.is_typed));
         }
-        let mut before = None;
-        for seen in self.seen.get(path).into_iter().flatten() {
-            let before = before.replace(seen.working).unwrap_or(seen.reviewed);
-            if !seen.is_typed {
+        let seen: Vec<&Seen> = self.seen.get(path).into_iter().flatten().collect();
+        for (at, one) in seen.iter().enumerate().rev() {
+            if !one.is_typed {
                 continue;
             }
-            let texts = [before, seen.working].map(|version| text_of(world, version));
+            let before = match at {
+                0 => one.reviewed,
+                _ => seen[at - 1].working,
+            };
+            let texts = [before, one.working].map(|version| text_of(world, version));
             let [Some(before), Some(after)] = transposed(texts)? else {
                 continue;
             };
