@@ -323,6 +323,7 @@ pending in a.txt, before the rewind and after it."
     (agents-claude--save '(re-search-forward "LINE 5") '(insert ", mine"))
     (apply #'agents-start "claude" (agents-edit "claude" "a.txt" "LINE 5, mine\n" "LINE FIVE\n"))
     (agents-end)
+    (e2e-see "turn in project has ended: Lines that you typed are not in their files any more")
     (should (equal (string-replace "LINE 5" "LINE FIVE" (e2e-text 5)) (agents-bytes "a.txt")))
     (should (agents-ends--authors "a.txt"))
     (agents-claude--bring-back "LINE 5, mine")))

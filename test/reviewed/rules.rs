@@ -847,6 +847,8 @@ fn corrections_are_kept_when_others_write_where_they_were() {
         project.look(Unknown);
         let all = ["three, fifteen, mine, more -> three, FIFTEEN"];
         assert_eq!(kept(&project), all);
+        let said = "Lines that you typed are not in their files any more; M-x agent-q-diff-taken-out lists them";
+        assert_eq!(project.ledger.said(), [said]);
         // What the agent made of it is its own.
         project.turn(true);
         project
@@ -855,6 +857,7 @@ fn corrections_are_kept_when_others_write_where_they_were() {
         project.turn(false);
         project.look(Unknown);
         assert_eq!(kept(&project), all);
+        assert_eq!(project.ledger.said(), [said]);
     }
 }
 

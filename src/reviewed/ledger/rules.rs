@@ -16,6 +16,10 @@ use crate::undone::{Back, Earlier, Undone};
 use crate::version::Version;
 use crate::world::{Step, World, text_of, transposed};
 
+/// What the user is to read, once, when others have written over a correction.
+const LOST: &str =
+    "Lines that you typed are not in their files any more; M-x agent-q-diff-taken-out lists them";
+
 /// Who may have moved HEAD, and brought files back to what they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moves {
@@ -251,10 +255,13 @@ impl Ledger {
             return Ok(());
         };
         // What is gone can have been renamed, with all that it had.
-        let is_gone = given == Version::Absent;
-        if self.held(world, path, given)? || !is_gone && self.is_any_typed(world, path, &lost)? {
+        let is_typed = given != Version::Absent && self.is_any_typed(world, path, &lost)?;
+        if is_typed || self.held(world, path, given)? {
             self.take_out(path, world.time(), had);
             self.leave(path, given);
+        }
+        if is_typed && !self.said().iter().any(|known| known == LOST) {
+            self.say(LOST);
         }
         Ok(())
     }
