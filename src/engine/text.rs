@@ -224,6 +224,12 @@ pub(crate) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usi
     low
 }
 
+/// Returns `line` without its line end.
+pub fn without_terminator(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 /// Returns whether `line` lacks its terminator, as only the last line of a text may.
 pub fn is_unterminated(line: &[u8]) -> bool {
     !line.ends_with(b"\n")

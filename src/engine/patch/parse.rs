@@ -10,11 +10,11 @@
 
 mod header;
 
-use crate::text::is_unterminated;
+use crate::text::{is_unterminated, without_terminator};
 
 use super::hunk::{Hunk, Line, LineKind, unquoted};
 pub use header::{Blobs, GitHeader, Stamp};
-use header::{Header, beginning, name_and_stamp, without_terminator};
+use header::{Header, beginning, name_and_stamp};
 
 /// The changes to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use agent_q_diff_engine::text::Text;
+use agent_q_diff_engine::text::{Text, without_terminator};
 
 use super::Ledger;
 use crate::authors::{Author, Authors, LineAuthors, Written};
@@ -233,7 +233,6 @@ impl Ledger {
         given: Version,
         others: &[Version],
     ) -> Result<(), W::Error> {
-        let is_users = |author: &Author| !matches!(author, Author::Turn(_) | Author::Background(_));
         let Some(latest) = self.latest(path) else {
             return Ok(());
         };
@@ -241,17 +240,16 @@ impl Ledger {
         if had == given
             || had == Version::Absent
             || had == latest.reviewed
-            || !latest.written.authors.iter().any(is_users)
+            || !latest.written.authors.iter().any(may_be_users)
         {
             return Ok(());
         }
-        let latest = latest.clone();
         let is_listed = |one: &TakenOut| one.had == had && one.left == Some(given);
         let mut listed = self.taken_out.iter().rev();
         if listed.find(|one| one.path == path).is_some_and(is_listed) {
             return Ok(());
         }
-        let Some(lost) = lost(world, &latest, &[&[given], others].concat(), is_users)? else {
+        let Some(lost) = lost(world, latest, &[&[given], others].concat())? else {
             return Ok(());
         };
         // What is gone can have been renamed, with all that it had.
@@ -771,14 +769,18 @@ impl Ledger {
     }
 }
 
-/// Returns the lines by authors that are `is_users` that were pending in `seen`, and are in none of `versions`;
-/// `None` if there are none. If one of them has no lines, there is no line to return, and each of them has lost
-/// all that was seen, or none has.
+/// Returns whether the user may have written what is by `author`.
+fn may_be_users(author: &Author) -> bool {
+    !matches!(author, Author::Turn(_) | Author::Background(_))
+}
+
+/// Returns the lines that the user may have written, that were pending in `seen`, and that are in none of
+/// `versions`; `None` if nothing is lost. If one of these texts has no lines, that is so if one of `versions` is
+/// what was seen, and otherwise the set is empty.
 fn lost<W: World>(
     world: &mut W,
     seen: &Seen,
     versions: &[Version],
-    is_users: fn(&Author) -> bool,
 ) -> Result<Option<HashSet<Vec<u8>>>, W::Error> {
     let texts = versions.iter().map(|&version| text_of(world, version));
     let texts = texts.collect::<Result<Option<Vec<Text>>, W::Error>>()?;
@@ -795,8 +797,8 @@ fn lost<W: World>(
         counts.iter().all(|counts| counts.get(line) < n_had)
     };
     let runs = runs.into_iter();
-    let runs = runs.filter(|(_, authors)| authors.iter().any(is_users));
-    let lines = runs.flat_map(|(run, _)| working.lines(run).map(trimmed));
+    let runs = runs.filter(|(_, authors)| authors.iter().any(may_be_users));
+    let lines = runs.flat_map(|(run, _)| working.lines(run).map(without_terminator));
     let lost: HashSet<Vec<u8>> = lines
         .filter(|line| is_missing(line))
         .map(<[u8]>::to_vec)
@@ -808,15 +810,9 @@ fn lost<W: World>(
 fn line_counts(text: &Text) -> HashMap<&[u8], usize> {
     let mut counts = HashMap::new();
     for line in text.lines(0..text.len()) {
-        *counts.entry(trimmed(line)).or_insert(0) += 1;
+        *counts.entry(without_terminator(line)).or_insert(0) += 1;
     }
     counts
-}
-
-/// Returns `line` without its line end.
-fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// Returns the texts of `seen`, if both are lines.

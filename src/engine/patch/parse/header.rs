@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::patch::hunk::range_from_header;
+use crate::text::without_terminator;
 
 use super::ParseError;
 
@@ -259,12 +260,6 @@ impl HeaderReader<'_> {
             found: beginning(self.text),
         }
     }
-}
-
-/// Returns `line` without its line end.
-pub(super) fn without_terminator(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// Returns the first 60 bytes of `line`, for an error message.
